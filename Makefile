@@ -1,0 +1,90 @@
+# Two commands: `make lab` to learn, `make test` to check. Everything else is here for those who change the kit.
+# Needs only GNU make and Python 3.11 or newer; all else goes into .venv.
+
+PYTHON ?= python3
+VENV   ?= .venv
+PY     := $(VENV)/bin/python
+FIRST  := notebooks/00_start_here.ipynb
+
+# Notebooks whose saved outputs must be what running them gives; `make notebooks NOTEBOOKS=...` for some of them.
+NOTEBOOKS ?= $(sort $(wildcard notebooks/*.ipynb notebooks/classroom/*.ipynb exercises/solutions/*.ipynb))
+# Notebooks a learner fills in: saved without outputs, never run as they are.
+EXERCISES ?= $(sort $(wildcard exercises/*.ipynb))
+NBVAL      = -p no:cacheprovider --nbval --nbval-current-env --nbval-cell-timeout 60 \
+             --nbval-sanitize-with .ci/nbval_sanitize.cfg
+
+.PHONY: help lab test lint unit test-notebooks notebooks bench doctor lock clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make lab             open the first lesson in JupyterLab"
+	@echo "make test            lint, types, tests, then every notebook"
+	@echo "make doctor          what is installed, what is missing, how to mend it"
+	@echo "make notebooks       run every notebook and save normalised outputs"
+	@echo "make bench           the benchmarks"
+	@echo "make clean           remove .venv and caches"
+
+# The stamps make the second call start at once; changed versions make it install again.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "dagkit needs Python 3.11 or newer; try: make PYTHON=python3.11 lab"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "No virtual environment could be made; on Debian or Ubuntu: apt install python3-venv"; exit 1; }
+	@echo "Installing into $(VENV) (about half a minute the first time) ..."
+	@$(PY) -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@touch $@
+
+$(VENV)/.lab: $(VENV)/.made pyproject.toml constraints.txt tools/lab_overrides.json
+	@$(PY) -m pip install --quiet -c constraints.txt -e '.[lab]'
+	@mkdir -p $(VENV)/share/jupyter/lab/settings
+	@cp tools/lab_overrides.json $(VENV)/share/jupyter/lab/settings/overrides.json
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.lab
+	@$(PY) -m pip install --quiet -c constraints.txt -e '.[lab,test]'
+	@touch $@
+
+lab: $(VENV)/.lab
+	$(PY) -m jupyter lab --ServerApp.root_dir=. --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
+	  $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_ARGS) $(wildcard $(FIRST))
+
+test: lint unit test-notebooks
+
+lint: $(VENV)/.test
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+
+unit: $(VENV)/.test
+	$(PY) -m pytest
+
+test-notebooks: $(VENV)/.test
+ifeq ($(strip $(NOTEBOOKS)),)
+	@echo "no notebooks yet"
+else
+	$(PY) -m pytest $(NBVAL) $(NOTEBOOKS)
+endif
+
+notebooks: $(VENV)/.test
+	$(PY) tools/normalise_notebooks.py --execute $(NOTEBOOKS)
+	$(PY) tools/normalise_notebooks.py --clear $(EXERCISES)
+
+bench: $(VENV)/.test
+	@if [ -f benchmarks/run.py ]; then $(PY) benchmarks/run.py; else echo "no benchmarks yet"; fi
+
+doctor: $(VENV)/.lab
+	@$(PY) -m dagkit doctor
+
+# Pin the newest versions that fit pyproject.toml, for the oldest Python and all platforms in one list.
+# Run `make test` before committing the result.
+lock: $(VENV)/.test
+	$(PY) -m pip install --quiet uv
+	for platform in linux macos windows; do \
+	  $(PY) -m uv pip compile --quiet --upgrade --all-extras --python-version 3.11 --python-platform $$platform \
+	    --no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml || exit 1; \
+	done | LC_ALL=C sort -u > constraints.new
+	mv constraints.new constraints.txt
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+-include tools/*.mk

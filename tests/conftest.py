@@ -1,0 +1,115 @@
+"""Fixtures and rules shared by all tests.
+
+Environment variables:
+
+- ``DAGKIT_CASES``: directory of recorded cases for the conformance tests (default ``tests/data``).
+- ``DAGKIT_SAMPLES``: directory of real workflow files too large to ship (default ``../shared/samples``).
+- ``DAGKIT_CHROMIUM``: the browser to use (default: Chromium or Chrome on the PATH).
+- ``DAGKIT_REQUIRE_BROWSER=1``: a browser test that would be skipped fails instead.
+- ``HYPOTHESIS_PROFILE=explore``: fresh random examples in place of the fixed ones.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The default draws the same examples on every machine, so a red test is red for everyone.
+# No deadline: a slow machine is no bug.
+settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
+settings.register_profile("explore", deadline=None, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+CHROMIUM_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="session")
+def cases_dir() -> Path:
+    """The directory that holds the recorded cases."""
+    return Path(os.environ.get("DAGKIT_CASES") or ROOT / "tests" / "data")
+
+
+@pytest.fixture(scope="session")
+def samples_dir() -> Path:
+    """The directory of real workflow files; skips where there is none."""
+    path = Path(os.environ.get("DAGKIT_SAMPLES") or ROOT.parent / "shared" / "samples")
+    if not path.is_dir():
+        pytest.skip("no directory of real workflow files; name one with DAGKIT_SAMPLES")
+    return path
+
+
+def chromium_path() -> str | None:
+    """The browser's executable, or None."""
+    named = os.environ.get("DAGKIT_CHROMIUM")
+    return named or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A headless Chromium (a playwright ``Browser``), started once for all tests that use it.
+
+    A test that uses it is marked ``browser``. Each test opens a context of its own and closes it.
+    """
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    executable = chromium_path()
+    if executable is None:
+        pytest.skip("no Chromium found; install one or name it with DAGKIT_CHROMIUM")
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=executable, args=list(CHROMIUM_FLAGS))
+        yield running
+        running.close()
+
+
+def browser_required() -> bool:
+    return os.environ.get("DAGKIT_REQUIRE_BROWSER") == "1"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what uses the browser, and run it last: quick answers come first."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+def skip_becomes_failure(report: Any) -> None:
+    """Turn a skip into a failure that repeats the reason; an expected failure (xfail) stays one."""
+    if report.skipped and not hasattr(report, "wasxfail") and browser_required():
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"DAGKIT_REQUIRE_BROWSER=1 and this browser test did not run: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report: Any = yield
+    if item.get_closest_marker("browser") is not None:
+        skip_becomes_failure(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Iterator[None]:
+    """A whole module can be skipped too, before any marker is known: by its missing playwright."""
+    report: Any = yield
+    if "playwright" in str(report.longrepr):
+        skip_becomes_failure(report)
+    return report

@@ -1,0 +1,70 @@
+"""Every refusal of the kit: one base class, and one way to quote untrusted text.
+
+A message names the object, the rule it broke, the value found and what to do next.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class DagkitError(ValueError):
+    """Bad input to the kit. Children exist only where a caller would catch them."""
+
+
+class CycleError(DagkitError):
+    """The tasks form a ring, so none of them can ever start.
+
+    ``cycle`` is the ring in the direction data flows, first task repeated at the end
+    (``["a", "b", "a"]``); the starting point is the ring's first declared task.
+    """
+
+    def __init__(self, cycle: list[str]):
+        self.cycle = cycle
+        named = cycle if len(cycle) <= 12 else [*cycle[:6], "...", *cycle[-5:]]
+        super().__init__("cycle: " + " -> ".join(shown(task_id) for task_id in named))
+
+
+class FormatError(DagkitError):
+    """A file or text is not what its format promises."""
+
+
+def shown(text: object, limit: int = 60) -> str:
+    r"""Untrusted text made safe for one line of output: escaped, then cut.
+
+    >>> shown("load\nusers")
+    'load\\nusers'
+    >>> len(shown("x" * 10_000))
+    60
+    """
+    raw = str(text)
+    cut = raw[: limit + 1]
+    if not cut.isprintable():
+        cut = "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in cut)
+    return cut if len(cut) <= limit else cut[: limit - 3] + "..."
+
+
+def nearest(name: object, known: Iterable[object]) -> str:
+    """A hint for a mistyped name: `` Did you mean 'transform'?`` or nothing.
+
+    >>> nearest("trasnform", ["extract", "transform"])
+    " Did you mean 'transform'?"
+    """
+    if not isinstance(name, str) or len(name) > 100:
+        return ""
+    names = [k for k, _ in zip((k for k in known if isinstance(k, str)), range(2000), strict=False)]
+    close = difflib.get_close_matches(name, names, n=1)
+    return f" Did you mean '{shown(close[0])}'?" if close else ""
+
+
+def choices(known: Iterable[object], limit: int = 8) -> str:
+    """The known names for a message, at most ``limit`` of them.
+
+    >>> choices(["a", "b", "c"], limit=2)
+    'a, b, ... (3 in all)'
+    """
+    names = [shown(k) for k in known]
+    if len(names) <= limit:
+        return ", ".join(names)
+    return ", ".join(names[:limit]) + f", ... ({len(names)} in all)"

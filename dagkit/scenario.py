@@ -1,0 +1,247 @@
+"""Everything around the Dags that a simulation needs: pools, scripted outcomes, runs, settings.
+
+>>> Scenario(Dag("d", [Task("a")]), pools={"db": 1}).pools["db"]
+Pool(slots=1, include_deferred=False)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import states
+from .dag import Dag, Task, is_number
+from .errors import DagkitError, choices, nearest, shown
+
+DEFAULT_POOL_SLOTS = 128   # [core] default_pool_task_slot_count
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A named number of slots, shared by any tasks of any Dags.
+
+    slots: how many (-1 = unlimited, 0 = nothing ever starts). Queued and running TIs hold ``pool_slots`` each;
+    deferred ones only with include_deferred.
+
+    >>> Pool(2).slots
+    2
+    """
+
+    slots: int
+    include_deferred: bool = False
+
+    def __post_init__(self) -> None:
+        if type(self.slots) is not int or self.slots < -1:
+            raise DagkitError(f"pool: slots must be a whole number >= 0, or -1 for unlimited, not "
+                              f"{shown(repr(self.slots))}.")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How many runs a Dag gets, and when they fall due.
+
+    count: runs. every: ticks between two due times (0: all due at tick 1, like a catchup or a backfill).
+    start: the tick at which the first is due.
+    """
+
+    count: int = 1
+    every: int = 0
+    start: int = 1
+
+    def __post_init__(self) -> None:
+        for name, low in (("count", 0), ("every", 0), ("start", 1)):
+            value = getattr(self, name)
+            if type(value) is not int or value < low:
+                raise DagkitError(f"runs: {name} must be a whole number >= {low}, not {shown(repr(value))}.")
+
+
+PACINGS = ("lesson", "airflow")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of the scheduler, named as in airflow.cfg. Durations are in ticks.
+
+    pacing: "lesson" (cascades settle within the tick, every scheduled TI is considered, the verdict comes with the
+    last TI) or "airflow" (one level per pass, the selection window with its repeat query, verdict a pass later).
+    parallelism: [core] TIs that one scheduler's executors hold at once. schedulers: how many schedulers run.
+    max_tis_per_query: [scheduler] rows looked at in one pass under airflow pacing (0 = as many as there is room for).
+    max_map_length: [core] longest list a task may return to a mapped task.
+    max_task_retry_delay: [core] cap of a growing retry delay.
+    default_pool_slots: [core] default_pool_task_slot_count.
+    tick_seconds: what one tick stands for, for display and for the retry jitter.
+
+    >>> Config(parallelism=4).parallelism
+    4
+    """
+
+    pacing: str = "lesson"
+    parallelism: int = 32
+    schedulers: int = 1
+    max_tis_per_query: int = 16
+    max_map_length: int = 1024
+    max_task_retry_delay: float = 86_400
+    default_pool_slots: int = DEFAULT_POOL_SLOTS
+    tick_seconds: float = 1
+
+    def __post_init__(self) -> None:
+        if self.pacing not in PACINGS:
+            raise DagkitError(f"config: pacing must be one of {choices(PACINGS)}, not '{shown(self.pacing)}'."
+                              f"{nearest(self.pacing, PACINGS)}")
+        for name, low in (("parallelism", 1), ("schedulers", 1), ("max_tis_per_query", 0), ("max_map_length", 1),
+                          ("default_pool_slots", -1)):
+            value = getattr(self, name)
+            if type(value) is not int or value < low:
+                raise DagkitError(f"config: {name} must be a whole number >= {low}, not {shown(repr(value))}.")
+        for name in ("max_task_retry_delay", "tick_seconds"):
+            value = getattr(self, name)
+            if not is_number(value) or value <= 0:
+                raise DagkitError(f"config: {name} must be a number > 0, not {shown(repr(value))}.")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One complete, repeatable situation: ``simulate(scenario)`` always gives the same Trace.
+
+    dags: a Dag or several, in the order that breaks ties. pools: ``{"db": 1}`` or ``{"db": Pool(1)}``.
+    outcomes: per label, what each try does: "success", "fail", "fail_hard" (no retry) or "skip"; "success:3"
+    also returns a list of 3. Missing entries mean success. durations: per label, ticks instead of the task's.
+    runs: a number, a Runs, or a dictionary of either per dag_id. initial: states before the first tick, by label.
+    executor, faults: where queued work goes, and what breaks. seed: for whatever is drawn at random.
+
+    A *label* is ``task`` or ``task[i]``, with ``dag.`` in front and ``@run`` behind where needed (runs count from 0).
+    """
+
+    dags: Any
+    pools: Mapping[str, Any] = field(default_factory=dict)
+    outcomes: Mapping[str, Any] = field(default_factory=dict)
+    durations: Mapping[str, Any] = field(default_factory=dict)
+    executor: Any = None
+    config: Config | None = None
+    faults: Sequence[Any] = ()
+    runs: Any = 1
+    initial: Mapping[str, str] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        fix = object.__setattr__
+        fix(self, "dags", _dags(self.dags))
+        fix(self, "config", self.config or Config())
+        fix(self, "pools", _pools(self.pools, self.config))
+        fix(self, "runs", _runs(self.runs, self.dags))
+        fix(self, "outcomes", {label: _outcomes(label, script) for label, script in _mapping("outcomes", self.outcomes)})
+        fix(self, "durations", {label: _duration(label, d) for label, d in _mapping("durations", self.durations)})
+        initial = dict(_mapping("initial", self.initial or {}))
+        for state in initial.values():
+            states.code(state)
+        fix(self, "initial", initial)
+        if type(self.seed) is not int:
+            raise DagkitError(f"seed must be a whole number, not {shown(repr(self.seed))}.")
+        fix(self, "faults", tuple(self.faults))
+
+    @property
+    def dag(self) -> Dag:
+        """The only Dag of the scenario; raises if there are several."""
+        if len(self.dags) != 1:
+            raise DagkitError(f"this scenario holds {len(self.dags)} Dags, so name one: "
+                              f"{choices(d.dag_id for d in self.dags)}.")
+        return self.dags[0]
+
+    def replace(self, **changes: Any) -> Scenario:
+        """A copy with some arguments changed; ``dag=`` stands for ``dags=``."""
+        if "dag" in changes:
+            changes["dags"] = changes.pop("dag")
+        known = [f.name for f in dataclasses.fields(self)]
+        for name in changes:
+            if name not in known:
+                raise DagkitError(f"scenario: '{shown(name)}' is unknown.{nearest(name, known)} Known: {choices(known, 12)}.")
+        return dataclasses.replace(self, **changes)
+
+
+def _mapping(what: str, given: Any) -> Iterable[tuple[str, Any]]:
+    if not isinstance(given, Mapping):
+        raise DagkitError(f"{what} must be a dictionary keyed by task label, not {type(given).__name__}.")
+    return given.items()
+
+
+def _dags(given: Any) -> tuple[Dag, ...]:
+    dags = (given,) if isinstance(given, Dag) else tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    seen: set[str] = set()
+    for dag in dags:
+        if not isinstance(dag, Dag):
+            raise DagkitError(f"simulate needs a Dag or a list of Dags, not {type(dag).__name__}.")
+        if dag.dag_id in seen:
+            raise DagkitError(f"two Dags are called '{shown(dag.dag_id)}'. Dag ids must be unique; rename one.")
+        seen.add(dag.dag_id)
+        if not dag.closed:
+            dag.close()
+    return dags
+
+
+def _pools(given: Any, config: Any) -> dict[str, Pool]:
+    pools = {}
+    for name, pool in _mapping("pools", given):
+        if type(name) is not str or not name:
+            raise DagkitError(f"pool name {shown(repr(name))} must be non-empty text.")
+        if not isinstance(pool, Pool):
+            if type(pool) is not int or pool < -1:
+                raise DagkitError(f"pool '{shown(name)}': slots must be a whole number >= 0, or -1 for unlimited, "
+                                  f"or a dk.Pool, not {shown(repr(pool))}.")
+            pool = Pool(pool)
+        pools[name] = pool
+    pools.setdefault("default_pool", Pool(config.default_pool_slots))
+    return pools
+
+
+def _runs(given: Any, dags: Sequence[Dag]) -> dict[str, Runs]:
+    per_dag = given if isinstance(given, Mapping) else {dag.dag_id: given for dag in dags}
+    known = [dag.dag_id for dag in dags]
+    runs = {}
+    for dag_id, value in per_dag.items():
+        if dag_id not in known:
+            raise DagkitError(f"runs: no Dag is called '{shown(dag_id)}'.{nearest(dag_id, known)} Known: {choices(known)}.")
+        if not isinstance(value, Runs):
+            if type(value) is not int or value < 0:
+                raise DagkitError(f"runs must be a whole number >= 0 or a dk.Runs, not {shown(repr(value))}.")
+            value = Runs(value)
+        runs[dag_id] = value
+    return {dag_id: runs.get(dag_id, Runs()) for dag_id in known}
+
+
+OUTCOMES = ("success", "fail", "fail_hard", "skip")
+
+
+def _outcomes(label: str, script: Any) -> tuple[str, ...]:
+    entries = (script,) if isinstance(script, str) else tuple(script) if isinstance(script, (list, tuple)) else None
+    if entries is None:
+        raise DagkitError(f"outcomes['{shown(label)}'] must be a list with one entry per try, not {shown(repr(script))}.")
+    for entry in entries:
+        word, _, length = entry.partition(":") if isinstance(entry, str) else (entry, "", "")
+        if word not in OUTCOMES or (length and not (word == "success" and length.isdecimal())):
+            raise DagkitError(f"outcomes['{shown(label)}']: '{shown(entry)}' is not an outcome."
+                              f"{nearest(word, OUTCOMES)} Known: {choices(OUTCOMES)}, success:N.")
+    return entries
+
+
+def _duration(label: str, value: Any) -> int:
+    return ticks(value, f"durations['{shown(label)}']")
+
+
+def ticks(value: Any, what: str) -> int:
+    """A duration the simulator can use: a whole number of ticks >= 1."""
+    if is_number(value) and value == int(value) and value >= 1:
+        return int(value)
+    raise DagkitError(f"{what} must be a whole number of ticks >= 1 to be simulated, not {shown(repr(value))}. "
+                      "Choose a smaller unit and round up.")
+
+
+def as_scenario(dag_or_dags_or_scenario: Any, **changes: Any) -> Scenario:
+    """What ``simulate`` was given, as one Scenario."""
+    if isinstance(dag_or_dags_or_scenario, Scenario):
+        return dag_or_dags_or_scenario.replace(**changes) if changes else dag_or_dags_or_scenario
+    return Scenario(dag_or_dags_or_scenario, **changes)
+
+
+__all__ = ["Config", "Dag", "Pool", "Runs", "Scenario", "Task", "as_scenario", "ticks"]

@@ -10,7 +10,7 @@ FIRST  := notebooks/00_start_here.ipynb
 NOTEBOOKS ?= $(sort $(wildcard notebooks/*.ipynb notebooks/classroom/*.ipynb exercises/solutions/*.ipynb))
 # Notebooks a learner fills in: saved without outputs, never run as they are.
 EXERCISES ?= $(sort $(wildcard exercises/*.ipynb))
-NBVAL      = -p no:cacheprovider --nbval --nbval-current-env --nbval-cell-timeout 60 \
+NBVAL      = --nbval --nbval-current-env --nbval-cell-timeout 60 \
              --nbval-sanitize-with .ci/nbval_sanitize.cfg
 
 .PHONY: help lab test lint unit test-notebooks notebooks bench doctor lock clean

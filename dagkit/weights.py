@@ -1,0 +1,118 @@
+"""Priority totals: what weight_rule makes of the priority_weight of a task and its relatives.
+
+- ``downstream`` (the default): its own weight and that of everything after it; long tails go first.
+- ``upstream``: its own and everything before it; runs that are nearly done go first.
+- ``absolute``: its own.
+
+Every relative counts once, however many paths lead to it (recorded from Airflow 3.3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .dag import Dag, Graph
+
+BLOCK_BYTES = 64_000_000
+"""About how much memory the sets of relatives may take at a time."""
+
+Neighbours = Sequence[Sequence[int]]
+
+
+def priority_totals(dag: Dag) -> dict[str, int]:
+    """The priority total of each task of a Dag: who goes first when places are scarce.
+
+    >>> priority_totals(Dag.from_dict({"a": {}, "b": {"upstream": "a"}, "c": {"upstream": "a"}}))
+    {'a': 3, 'b': 1, 'c': 1}
+    """
+    totals = weight_totals(dag.graph, [t.priority_weight for t in dag], [t.weight_rule for t in dag])
+    return dict(zip(dag.graph.ids, totals, strict=True))
+
+
+def weight_totals(graph: Graph, weights: Sequence[int], rules: Sequence[str]) -> list[int]:
+    """Priority totals by task number; weights and rules likewise.
+
+    >>> dag = Dag.from_dict({"a": {}, "b": {"upstream": "a"}, "c": {"upstream": "b"}})
+    >>> weight_totals(dag.graph, [1, 10, 100], ["downstream", "absolute", "upstream"])
+    [111, 10, 111]
+    """
+    totals = list(weights)
+    if "downstream" in rules:
+        after = _with_relatives(graph.down, graph.up, graph.order[::-1], weights)
+        totals = [a if rule == "downstream" else t for t, a, rule in zip(totals, after, rules, strict=True)]
+    if "upstream" in rules:
+        before = _with_relatives(graph.up, graph.down, graph.order, weights)
+        totals = [b if rule == "upstream" else t for t, b, rule in zip(totals, before, rules, strict=True)]
+    return totals
+
+
+def _with_relatives(near: Neighbours, back: Neighbours, order: Sequence[int], weights: Sequence[int],
+                    ) -> list[int]:
+    """Each task's weight and that of all it reaches along ``near``.
+
+    ``order`` has near tasks first, ``back`` is the reverse of ``near``. A neighbour is *exclusive* if it and
+    all it reaches are reached only through this task. With at most one neighbour that is not, nothing is met
+    twice and totals simply add up: chains and trees need no more. Only the other tasks need sets.
+    """
+    alone = [False] * len(weights)      # nothing it reaches is reached from elsewhere
+    overlapping = []
+    for i in order:
+        shared = sum([not alone[n] or len(back[n]) > 1 for n in near[i]])
+        alone[i] = not shared
+        if shared > 1:
+            overlapping.append(i)
+    sums = _set_sums(near, order, weights, overlapping) if overlapping else {}
+    totals = list(weights)
+    for i in order:
+        totals[i] += sums[i] if i in sums else sum([totals[n] for n in near[i]])
+    return totals
+
+
+def _set_sums(near: Neighbours, order: Sequence[int], weights: Sequence[int], wanted: Sequence[int],
+              ) -> dict[int, int]:
+    """For each wanted task, the weights of the set of all it reaches.
+
+    A set is the bits of one integer. To bound the memory, relatives are counted a block of positions at a
+    time: a task only reaches earlier positions, so each pass starts at its block.
+    """
+    sums = dict.fromkeys(wanted, 0)
+    members = _reached(near, order, wanted)
+    place = {i: p for p, i in enumerate(members)}
+    nexts = [[place[n] for n in near[i]] for i in members]
+    size = max(64, 8 * BLOCK_BYTES // len(members))
+    for begin in range(0, len(members), size):
+        end = min(begin + size, len(members))
+        weigh = _scales([weights[i] for i in members[begin:end]])
+        sets = [0] * len(members)
+        for p in range(begin, len(members)):
+            reached = 0
+            for q in nexts[p]:
+                reached |= sets[q]
+            if reached and members[p] in sums:
+                sums[members[p]] += weigh(reached)
+            sets[p] = reached | 1 << p - begin if p < end else reached
+    return sums
+
+
+def _reached(near: Neighbours, order: Sequence[int], wanted: Sequence[int]) -> list[int]:
+    """The wanted tasks and all they reach, near tasks first."""
+    marked = [False] * len(near)
+    for i in wanted:
+        marked[i] = True
+    for i in reversed(order):
+        if marked[i]:
+            for n in near[i]:
+                marked[n] = True
+    return [i for i in order if marked[i]]
+
+
+def _scales(weights: Sequence[int]) -> Callable[[int], int]:
+    """A function that sums the weights of a set of positions: one count for each binary digit in them."""
+    least = min(weights)
+    if least == max(weights):
+        return lambda bits: least * bits.bit_count()
+    digits = []
+    for digit in range((max(weights) - least).bit_length()):
+        text = "".join("1" if w - least >> digit & 1 else "0" for w in reversed(weights))
+        digits.append((1 << digit, int(text, 2)))
+    return lambda bits: least * bits.bit_count() + sum([v * (bits & mask).bit_count() for v, mask in digits])

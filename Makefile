@@ -15,6 +15,7 @@ NBVAL      = --nbval --nbval-current-env --nbval-cell-timeout 60 \
 
 .PHONY: help lab test lint unit test-notebooks notebooks bench doctor lock clean
 .DEFAULT_GOAL := help
+.NOTPARALLEL:
 
 help:
 	@echo "make lab             open the first lesson in JupyterLab"
@@ -34,15 +35,23 @@ $(VENV)/.made:
 	@$(PY) -m pip install --quiet --disable-pip-version-check --upgrade pip
 	@touch $@
 
-$(VENV)/.lab: $(VENV)/.made pyproject.toml constraints.txt tools/lab_overrides.json
-	@$(PY) -m pip install --quiet -c constraints.txt -e '.[lab]'
-	@mkdir -p $(VENV)/share/jupyter/lab/settings
-	@cp tools/lab_overrides.json $(VENV)/share/jupyter/lab/settings/overrides.json
-	@touch $@
+WANTED := pyproject.toml constraints.txt tools/lab_overrides.json
 
-$(VENV)/.test: $(VENV)/.lab
-	@$(PY) -m pip install --quiet -c constraints.txt -e '.[lab,test]'
-	@touch $@
+define install
+@$(PY) -m pip install --quiet -c constraints.txt -e '.[$(EXTRAS)]'
+@mkdir -p $(VENV)/share/jupyter/lab/settings
+@cp tools/lab_overrides.json $(VENV)/share/jupyter/lab/settings/overrides.json
+@touch $@
+endef
+
+$(VENV)/.lab: EXTRAS = lab
+$(VENV)/.lab: $(VENV)/.made $(WANTED)
+	$(install)
+
+$(VENV)/.test: EXTRAS = lab,test
+$(VENV)/.test: $(VENV)/.made $(WANTED)
+	$(install)
+	@touch $(VENV)/.lab
 
 lab: $(VENV)/.lab
 	$(PY) -m jupyter lab --ServerApp.root_dir=. --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \

@@ -1,0 +1,92 @@
+"""Another Dag from a Dag: a mapped task at its full width, other durations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ..dag import Dag, spec_of
+from ..errors import DagkitError, shown
+from .times import Number, at_least_one, graph_of
+
+
+def expand(dag: Dag, task_id: str, items: Any, max_map_length: int = 1024) -> Dag:
+    """The Dag once ``task_id`` is mapped over ``items`` (how many, or a list): "process[0]", "process[1]" ...
+
+    Each instance has the parameters of the task; what followed the task follows all its instances. With no
+    item at all, what followed the task follows the task's upstreams. Raises DagkitError if there are more
+    items than max_map_length ([core] max_map_length in Airflow), for an unknown task, a taken id.
+
+    >>> from dagkit.examples import file_fanout
+    >>> expand(file_fanout(), "process", 2)["join"].upstream
+    ('process[0]', 'process[1]', 'load_dim')
+    >>> expand(file_fanout(), "process", 6, max_map_length=4)
+    Traceback (most recent call last):
+    ...
+    dagkit.errors.DagkitError: process: 6 mapped tasks > max_map_length 4, task fails
+    """
+    graph_of(dag)
+    mapped, count = dag[task_id], _count(task_id, items)
+    if count > at_least_one("max_map_length", max_map_length):
+        raise DagkitError(f"{shown(task_id)}: {count} mapped tasks > max_map_length {max_map_length}, "
+                          "task fails")
+    names = tuple(f"{task_id}[{i}]" for i in range(count))
+    for name in names:
+        if name in dag:
+            raise DagkitError(f"expand '{shown(task_id)}': instance id '{shown(name)}' is taken by another "
+                              f"task of Dag '{shown(dag.dag_id)}'. Rename that task.")
+    spec = spec_of(mapped)
+    spec.pop("expand", None)
+    made: dict[str, dict[str, Any]] = {}
+    for task in dag:
+        if task is mapped:
+            made.update((name, spec) for name in names)
+        else:
+            made[task.task_id] = _follow_instances(spec_of(task), task_id, names, mapped.upstream)
+    options = dag.options()
+    options["groups"] = {name: _literal(over, task_id, count) for name, over in dag.groups.items()}
+    return Dag.from_dict(made, dag.dag_id, **options)
+
+
+def _count(task_id: str, items: Any) -> int:
+    if isinstance(items, Collection) and not isinstance(items, (str, bytes)):
+        return len(items)
+    if type(items) is int and items >= 0:
+        return items
+    raise DagkitError(f"expand '{shown(task_id)}': items must be a list or its length (a whole number >= 0), "
+                      f"not {shown(repr(items))}.")
+
+
+def _follow_instances(spec: dict[str, Any], task_id: str, names: tuple[str, ...], before: tuple[str, ...],
+                      ) -> dict[str, Any]:
+    """The parameters of a task that named the mapped task, naming its instances instead."""
+    for key, instead in (("upstream", names or before), ("branch", names)):
+        named = spec.get(key) or ()
+        if task_id in named:
+            swapped = (instead if name == task_id else (name,) for name in named)
+            spec[key] = tuple(dict.fromkeys(name for group in swapped for name in group))
+    if "expand" in spec:
+        spec["expand"] = _literal(spec["expand"], task_id, len(names))
+    return spec
+
+
+def _literal(over: Mapping[str, Any], task_id: str, count: int) -> dict[str, Any]:
+    """What was mapped over the results of the mapped task is mapped over that many results."""
+    return {argument: count if source == task_id else source for argument, source in over.items()}
+
+
+def what_if(dag: Dag, durations: Mapping[str, Number] | None = None, /, **more: Number) -> Dag:
+    """A copy of the Dag in which some tasks last differently: ``what_if(dag, process=1, load_dim=2)``.
+
+    >>> from dagkit.examples import file_fanout
+    >>> from dagkit.planning import critical_path
+    >>> critical_path(what_if(file_fanout(), process=1)).length
+    7
+    >>> critical_path(what_if(file_fanout(), {"process": 1, "load_dim": 2})).length
+    5
+    """
+    graph_of(dag)
+    specs = {task.task_id: spec_of(task) for task in dag}
+    for task_id, duration in {**(durations or {}), **more}.items():
+        specs[dag[task_id].task_id]["duration"] = duration
+    return Dag.from_dict(specs, dag.dag_id, **dag.options())

@@ -1,0 +1,194 @@
+"""Running on a number of equal slots: greedy list scheduling and its bounds."""
+
+from __future__ import annotations
+
+import heapq
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..dag import Dag, Graph
+from .paths import latest_ends, length_of
+from .times import Number, Times, at_least_one, graph_of
+
+Instant = tuple[int, list[tuple[int, int]], list[int]]
+"""A time, the (task, slot) pairs started then, and a heap of the names left waiting (as sorted ranks)."""
+
+
+class Row(NamedTuple):
+    """One task in a schedule: from start to end, in one slot (slots count from 0)."""
+
+    task_id: str
+    start: Number
+    end: Number
+    slot: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A greedy schedule: when everything is done, and a row for each task in order of start."""
+
+    slots: int
+    makespan: Number
+    rows: tuple[Row, ...]
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        import pandas as pd
+        return pd.DataFrame(list(self.rows), columns=list(Row._fields))
+
+
+def schedule(dag: Dag, slots: int) -> Schedule:
+    """Greedy list scheduling on ``slots`` equal slots: at each instant first all completions, then starts.
+
+    Ready tasks start by name (plain string order), each in the lowest free slot. A task of duration 0 holds
+    its slot for no time: what it frees can start at the same instant. Raises DagkitError if slots is not a
+    whole number >= 1.
+
+    >>> for row in schedule(Dag.from_dict({"a": {}, "b": {"duration": 2}, "c": {"upstream": "a"}}), 2).rows:
+    ...     print(*row)
+    a 0 1 0
+    b 0 2 1
+    c 1 2 0
+    """
+    graph, times = graph_of(dag), Times(dag)
+    shown_time, exact, ids = times.shown, times.exact, graph.ids
+    rows, now = [], 0
+    for now, started, _ in _instants(graph, exact, at_least_one("slots", slots)):
+        start = shown_time(now)
+        rows.extend([Row(ids[i], start, shown_time(now + exact[i]), slot) for i, slot in started])
+    return Schedule(slots, shown_time(now), tuple(rows))
+
+
+def makespan(dag: Dag, slots: int) -> Number:
+    """The time at which the greedy schedule on ``slots`` slots is done; see ``schedule``.
+
+    >>> makespan(Dag.from_dict({"a": {"duration": 3}, "b": {"duration": 2}}), 1)
+    5
+    """
+    times = Times(dag)
+    return times.shown(_makespan(graph_of(dag), times.exact, at_least_one("slots", slots)))
+
+
+def lower_bound(dag: Dag, slots: int) -> Number:
+    """No schedule on ``slots`` slots is shorter: the critical path, or total work / slots if that is more.
+
+    >>> lower_bound(Dag.from_dict({"a": {"duration": 3}, "b": {"duration": 2}}), 2)
+    3
+    """
+    times, slots = Times(dag), at_least_one("slots", slots)
+    return times.shared(*_lower(times.work, length_of(graph_of(dag), times), slots), up=True)
+
+
+def graham_bound(dag: Dag, slots: int) -> Number:
+    """No greedy schedule on W slots is longer: work / W + (1 - 1/W) * critical path.
+
+    That is at most (2 - 1/W) times the best schedule there is. Source: R. L. Graham, "Bounds on
+    multiprocessing timing anomalies", SIAM Journal on Applied Mathematics 17 (1969).
+
+    >>> graham_bound(Dag.from_dict({"a": {"duration": 3}, "b": {"duration": 3}, "c": {"duration": 3}}), 2)
+    6
+    """
+    times, slots = Times(dag), at_least_one("slots", slots)
+    return times.shared(times.work + (slots - 1) * length_of(graph_of(dag), times), slots, up=False)
+
+
+def makespan_curve(dag: Dag, max_slots: int = 32) -> Any:
+    """What more slots buy: a DataFrame with slots (1 to max_slots), makespan and lower_bound.
+
+    >>> makespan_curve(Dag.from_dict({"a": {}, "b": {}, "c": {}}), 3)["makespan"].tolist()
+    [3, 2, 1]
+    """
+    import pandas as pd
+    graph, times = graph_of(dag), Times(dag)
+    length, every = length_of(graph, times), range(1, at_least_one("max_slots", max_slots) + 1)
+    return pd.DataFrame({
+        "slots": list(every),
+        "makespan": [times.shown(_makespan(graph, times.exact, n)) for n in every],
+        "lower_bound": [times.shared(*_lower(times.work, length, n), up=True) for n in every],
+    })
+
+
+def saturation_slots(dag: Dag) -> int:
+    """The fewest slots whose greedy makespan is the critical path: from there on only a shorter path helps.
+
+    Every number of slots is tried from below, because more slots can make a greedy schedule longer
+    (Graham's anomaly). Only numbers that must fail are left out.
+
+    >>> saturation_slots(Dag.from_dict({"a": {"duration": 2}, "b": {}, "c": {}}))
+    2
+    """
+    graph, times = graph_of(dag), Times(dag)
+    length = length_of(graph, times)
+    if not length:
+        return 1
+    latest = list(map(operator.sub, latest_ends(graph, times.exact, length), times.exact))
+    slots = -(-times.work // length)
+    while missing := _missing(graph, times.exact, slots, latest):
+        slots += missing
+    return slots
+
+
+def _lower(work: int, length: int, slots: int) -> tuple[int, int]:
+    """The lower bound as a fraction."""
+    return (work, slots) if work > length * slots else (length, 1)
+
+
+def _instants(graph: Graph, durations: list[int], slots: int) -> Iterator[Instant]:
+    """Greedy list scheduling, instant by instant. The last time is the makespan."""
+    ids, _, up, down, _ = graph
+    by_name = sorted(range(len(ids)), key=ids.__getitem__)
+    rank = [0] * len(ids)
+    for r, i in enumerate(by_name):
+        rank[i] = r
+    pop, push = heapq.heappop, heapq.heappush
+    blocked_by = list(map(len, up))
+    ready = [r for r, i in enumerate(by_name) if not blocked_by[i]]   # sorted, so already a heap
+    free = list(range(min(slots, len(ids))))
+    ending: dict[int, list[tuple[int, int]]] = {}
+    times = [0]
+    while times:
+        now = pop(times)
+        for i, slot in ending.pop(now, ()):
+            push(free, slot)
+            for d in down[i]:
+                blocked_by[d] -= 1
+                if not blocked_by[d]:
+                    push(ready, rank[d])
+        started = []
+        while ready and free:
+            i = by_name[pop(ready)]
+            pair = (i, pop(free))
+            started.append(pair)
+            end = now + durations[i]
+            if end in ending:
+                ending[end].append(pair)
+            else:
+                ending[end] = [pair]
+                push(times, end)
+        yield now, started, ready
+
+
+def _makespan(graph: Graph, durations: list[int], slots: int) -> int:
+    return max(now for now, _, _ in _instants(graph, durations, slots))
+
+
+def _missing(graph: Graph, durations: list[int], slots: int, latest: list[int]) -> int:
+    """0 if on so many slots every task starts by its latest start, otherwise how many more it takes at least.
+
+    Until the first task is left waiting, more slots would change nothing. If one of those left waiting then
+    can wait no longer, there must be slots for it and for all names before it.
+    """
+    names: list[str] = []
+    for now, started, ready in _instants(graph, durations, slots):
+        if any(now > latest[i] for i, _ in started):
+            return 1
+        if ready and not names:
+            names = sorted(graph.ids)
+            waiting = [graph.index[names[r]] for r in sorted(ready)]
+            urgent = [place for place, i in enumerate(waiting, 1) if latest[i] <= now]
+            # A task of no duration gives its slot back at once: beside one, places say nothing.
+            if urgent and all(durations[i] for i in (*waiting, *(i for i, _ in started))):
+                return urgent[-1]
+    return 0

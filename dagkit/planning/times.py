@@ -1,0 +1,74 @@
+"""Durations as exact integers, and what planning accepts."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from numbers import Integral
+from typing import Any
+
+from ..dag import Dag, Graph
+from ..errors import DagkitError, shown
+
+Number = int | float
+
+
+class Times:
+    """The durations as exact integers, and the way back.
+
+    Whole durations are kept as they are (scale None). Floats are read as the decimals they print as, and one
+    common denominator, scale, makes them integers: so sums, ties and slack have no rounding error.
+    """
+
+    def __init__(self, dag: Dag):
+        self.exact: list[Any] = [task.duration for task in dag]
+        self.scale: int | None = None
+        if not all(type(d) is int for d in self.exact):
+            self.exact, self.scale = _common_denominator(self.exact)
+        self.work: int = sum(self.exact)
+        try:
+            self.shown(self.work)
+        except OverflowError:
+            raise DagkitError(f"Dag '{shown(dag.dag_id)}': its durations add up to more than a float can "
+                              "hold (about 1.8e308). Choose a larger unit, or whole numbers.") from None
+
+    @property
+    def whole(self) -> bool:
+        return self.scale is None
+
+    def shown(self, exact: int) -> Number:
+        """An exact sum in the unit of the durations."""
+        return exact if self.scale is None else exact / self.scale
+
+    def shared(self, exact: int, slots: int, *, up: bool) -> Number:
+        """exact / slots; where a float is too coarse for the fraction, the whole number on the safe side."""
+        if self.scale is not None:
+            return exact / (self.scale * slots)
+        whole, rest = divmod(exact, slots)
+        if rest and whole < 2**52:
+            return exact / slots
+        return whole + (up and rest > 0)
+
+
+def _common_denominator(given: list[Any]) -> tuple[list[int], int | None]:
+    """The durations as integers over one denominator; None if all were whole after all."""
+    # numpy has scalars of its own
+    plain: list[Any] = [int(d) if isinstance(d, Integral) else float(d) for d in given]
+    if all(type(d) is int for d in plain):
+        return plain, None
+    ratio = {d: (d, 1) if type(d) is int else Decimal(repr(d)).as_integer_ratio() for d in plain}
+    scale = math.lcm(*{below for _, below in ratio.values()})
+    return [ratio[d][0] * (scale // ratio[d][1]) for d in plain], scale
+
+
+def graph_of(dag: Any) -> Graph:
+    if not isinstance(dag, Dag):
+        raise DagkitError(f"planning needs a Dag, not {type(dag).__name__}. Give it a dk.Dag "
+                          "(of a Scenario: its .dag).")
+    return dag.graph
+
+
+def at_least_one(what: str, value: Any) -> int:
+    if type(value) is not int or value < 1:
+        raise DagkitError(f"{what} must be a whole number >= 1, not {shown(repr(value))}. Give at least 1.")
+    return value

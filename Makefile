@@ -53,9 +53,13 @@ $(VENV)/.test: $(VENV)/.made $(WANTED)
 	$(install)
 	@touch $(VENV)/.lab
 
+# The lessons are trusted first: Lab hides the saved pictures of a notebook that it did not run itself.
+# The address Lab prints leads to the first lesson too, for those whose browser runs elsewhere.
 lab: $(VENV)/.lab
-	$(PY) -m jupyter lab --ServerApp.root_dir=. --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
-	  $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_ARGS) $(wildcard $(FIRST))
+	@$(if $(strip $(NOTEBOOKS)),$(PY) -m jupyter trust $(NOTEBOOKS) >/dev/null)
+	$(PY) -m jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/$(FIRST) \
+	  --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
+	  $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_ARGS)
 
 test: lint unit test-notebooks
 

@@ -16,6 +16,7 @@ import operator
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -171,7 +172,7 @@ def _whole(low: int, *, none: bool = False) -> Any:
 def is_number(value: object) -> bool:
     """A finite int or float, and not a bool (which Python counts as 0 or 1)."""
     return type(value) is int or (type(value) is float and math.isfinite(value)) or (
-        hasattr(value, "dtype") and not isinstance(value, bool) and math.isfinite(float(value))  # type: ignore[arg-type]
+        hasattr(value, "dtype") and isinstance(value, Real) and math.isfinite(value)   # numpy's scalars, not its arrays
     )
 
 
@@ -483,11 +484,11 @@ class Dag:
         from .views import draw
         return draw(self, **options)
 
-    def replace(self, task_id: str, **changes: Any) -> Dag:
+    def replace(self, task_id: str, /, **changes: Any) -> Dag:
         """A copy of the Dag in which one task differs: ``dag.replace("load", duration=1)``."""
-        self[task_id]
-        made = [_detached(t.task_id, {**spec_of(t), **(changes if t.task_id == task_id else {})}) for t in self]
-        return type(self)(self.dag_id, made, **self.options())
+        specs = {t.task_id: spec_of(t) for t in self}
+        specs[self[task_id].task_id].update(changes)
+        return type(self).from_dict(specs, self.dag_id, **self.options())
 
     def options(self) -> dict[str, Any]:
         """The Dag-level parameters, as ``Dag(...)`` takes them."""

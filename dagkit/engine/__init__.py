@@ -1,0 +1,103 @@
+"""The engine: ``simulate`` plays a scenario and returns a Trace. Start reading at ``tick.py``."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from ..errors import DagkitError
+from ..scenario import Scenario, as_scenario
+from ..states import FINISHED, REMOVED, code
+from . import runs
+from .core import Run, Sim
+from .plan import Plan
+from .script import Script, readings
+from .tick import tick
+
+
+def simulate(dag_or_dags_or_scenario: Any, **changes: Any) -> Any:
+    """Play a scenario to its end: every state change of every task instance, and why each one waits.
+
+    dag_or_dags_or_scenario: a Dag, a list of Dags or a Scenario; keyword arguments are those of Scenario.
+    Returns a Trace. The same arguments give the same Trace on every machine.
+    Raises DagkitError for bad input. A scenario that can never finish stops at once, see ``trace.stalled``.
+
+    >>> from dagkit.examples import orders
+    >>> simulate(orders()).last_tick
+    16
+    """
+    from ..trace import Trace
+    scenario = as_scenario(dag_or_dags_or_scenario, **changes)
+    return Trace.of(play(scenario))
+
+
+def play(scenario: Scenario) -> Sim:
+    """Run the engine until nothing is left on the calendar."""
+    sim = prepare(scenario)
+    for now in sim.calendar:
+        tick(sim, now)
+        if sim.stop_at is not None and now >= sim.stop_at:
+            break
+    return sim
+
+
+def prepare(scenario: Scenario) -> Sim:
+    """The situation before the first tick."""
+    plans = [Plan(dag, number) for number, dag in enumerate(scenario.dags)]
+    sim = Sim(scenario, plans, Executors(scenario.executor))
+    sim.script = Script(scenario.outcomes, scenario.durations, plans)
+    for plan in plans:
+        plan.scripted |= sim.script.outcomes.tasks(plan)
+        plan.timed = sim.script.durations.tasks(plan)
+    for plan in plans:
+        _add_runs(sim, plan)
+    sim.rank_all()
+    for label, state in (scenario.initial or {}).items():
+        _force(sim, label, code(state))
+    return sim
+
+
+def _add_runs(sim: Sim, plan: Plan) -> None:
+    wanted = sim.scenario.runs[plan.dag.dag_id]
+    queue: deque[Run] = deque()
+    before = None
+    for number in range(wanted.count):
+        run = sim.add_run(plan, number, wanted.start + number * wanted.every)
+        queue.append(run)
+        sim.calendar.look[run.due]
+        if before is not None:
+            sim.previous_run[run], sim.next_run[before] = before, run
+        before = run
+    sim.waiting_runs.append(queue)
+    sim.active.append(0)
+
+
+def _force(sim: Sim, label: str, state: int) -> None:
+    """A state before the first tick. It is not an event: the trace starts from it."""
+    for plan, task, _, run_no, _ in readings(label, sim.plans):
+        for run in sim.runs:
+            if run.plan is plan and run_no in (None, run.number):
+                ti = run.ti[task]
+                if state not in FINISHED:
+                    raise DagkitError(f"initial['{label}']: only a finished state can be forced before the first "
+                                      "tick; anything else is for the scheduler to reach.")
+                sim.settle(ti, state)
+                if state == REMOVED:
+                    runs.watch(sim, run)
+    sim.initial = bytes(sim.state)
+    del sim.event_ti[:], sim.event_new[:]
+    sim.causes.clear()
+
+
+class Executors:
+    """The executors of a scenario by name; None is the default one."""
+
+    def __init__(self, given: Any):
+        from ..executors import LocalExecutor
+        self.default = given if given is not None else LocalExecutor()
+
+    def get(self, name: str | None) -> Any:
+        return self.default
+
+
+__all__ = ["play", "prepare", "simulate"]

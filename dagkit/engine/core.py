@@ -1,0 +1,172 @@
+"""What a simulation remembers while it runs: a few columns per task instance (TI), and the record of what happened.
+
+A TI is a number. A run that starts out owns a range of them, one per task number; instances of mapped tasks are
+appended when they appear.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from heapq import heappush
+from typing import Any
+
+from ..scenario import Scenario
+from ..states import FINISHED, NONE
+from .calendar import Calendar
+from .limits import Head, Limits
+from .plan import Plan
+from .script import Script
+
+
+class Run:
+    """One run of one Dag.
+
+    ti: TI by task number. instances: for expanded mapped tasks, their TIs by map index. left: unfinished TIs.
+    due, started, ended: ticks. logical: its place in time, for priority ties. heads: see limits.
+    """
+
+    __slots__ = ("plan", "number", "ti", "instances", "left", "state", "due", "started", "ended", "logical", "heads",
+                 "cause")
+
+    def __init__(self, plan: Plan, number: int, first: int, due: int):
+        self.plan, self.number, self.due, self.logical = plan, number, due, (due, number)
+        self.ti: Sequence[int] = range(first, first + plan.n)
+        self.instances: dict[int, list[int]] = {}
+        self.left = plan.n
+        self.state = "queued"
+        self.started: int | None = None
+        self.ended: int | None = None
+        self.heads: dict[int, Head] = {}
+        self.cause: str | None = None
+
+    @property
+    def label(self) -> str:
+        return f"{self.plan.dag.dag_id}@{self.number}"
+
+    def tis(self, task: int) -> Sequence[int]:
+        """The TIs of a task: one, or all its mapped instances."""
+        return self.instances.get(task) or (self.ti[task],)
+
+
+class Sim:
+    """Columns by TI: state, tries, pending (the countdown of its trigger rule), task_of, run_of, rank (its place in
+    every walk; the low bits hold the TI's number), map_index (only mapped ones).
+    """
+
+    def __init__(self, scenario: Scenario, plans: list[Plan], executors: Any):
+        self.scenario, self.plans, self.executors = scenario, plans, executors
+        self.cascade = scenario.config.pacing == "lesson"
+        self.now = 0
+        self.state = bytearray()
+        self.tries = array("i")
+        self.pending: list[int] = []
+        self.task_of: list[int] = []
+        self.run_of: list[Run] = []
+        self.rank: Sequence[int] = range(0)
+        self.map_index: dict[int, int] = {}
+        self.born: dict[int, int] = {}                 # mapped TIs: the tick they appeared
+        self.runs: list[Run] = []
+        self.calendar = Calendar()
+        self.limits = Limits()
+        self.looks: list[int] = []                     # heap of ranks: TIs whose situation changed
+        self.fresh: list[int] = []                     # mapped instances that appeared in this phase
+        self.returned: dict[int, int] = {}             # producers: the length of the list they returned
+        self.revised: set[tuple[int, Run]] = set()     # mapped tasks whose width was checked again after a clear
+        self.ended_runs: list[Run] = []                # runs without unfinished TIs, verdict pending
+        self.waiting_runs: list[deque[Run]] = []       # per Dag: queued runs, oldest first
+        self.active: list[int] = []                    # per Dag: running runs
+        self.watched: list[Run] = []                   # runs in which a deadlock is possible
+        self.previous_run: dict[Run, Run] = {}
+        self.next_run: dict[Run, Run] = {}
+        self.script: Script
+        self.initial: bytes = b""
+        self.stop_at: int | None = None
+        self.not_before: dict[int, int] = {}           # a waiting retry: the tick it may be scheduled
+        self.ends: dict[int, int] = {}                 # TIs once stopped before their time: when they really end
+        self.max_tries: dict[int, int] = {}            # cleared TIs: the last try they have
+        self.tick_no = array("q")
+        self.tick_end = array("q")
+        self.event_ti = array("I")
+        self.event_new = bytearray()
+        self.causes: dict[int, str] = {}               # by event number, where the states do not tell
+
+    def record(self, ti: int, new: int, cause: str | None = None) -> None:
+        """Every change of state goes through here (or through record_all)."""
+        if cause is not None:
+            self.causes[len(self.event_new)] = cause
+        self.state[ti] = new
+        self.event_ti.append(ti)
+        self.event_new.append(new)
+
+    def record_all(self, tis: list[int], new: int) -> None:
+        """The same change for many TIs whose state column is already set."""
+        self.event_ti.extend(tis)
+        self.event_new.extend(bytes((new,)) * len(tis))
+
+    def look_at(self, ti: int) -> None:
+        """Evaluate this TI in the evaluate phase."""
+        heappush(self.looks, self.rank[ti])
+
+    def settle(self, ti: int, new: int, cause: str | None = None) -> None:
+        """A TI is finished: record it, and count it down for the tasks after it."""
+        self.record(ti, new, cause)
+        run = self.run_of[ti]
+        plan, tis, task = run.plan, run.ti, self.task_of[ti]
+        run.left -= 1
+        if not run.left:
+            self.ended_runs.append(run)
+        if plan.special_down:
+            from .mapping import after
+            after(self, run, task, ti, new)
+            return
+        pending, step, looks, rank = self.pending, plan.step[new], self.looks, self.rank
+        for d in plan.down[task]:
+            di = tis[d]
+            left = pending[di] = pending[di] - step[d]
+            if left <= 0:
+                heappush(looks, rank[di])
+
+    def unsettle(self, ti: int) -> None:
+        """A finished TI becomes unfinished again (cleared, or overwritten by a branch): take back its countdown."""
+        from .mapping import below
+        run, old = self.run_of[ti], self.state[ti]
+        assert old in FINISHED
+        run.left += 1
+        step = run.plan.step[old]
+        for d, di in below(self, run, self.task_of[ti], ti):
+            self.pending[di] += step[d]
+
+    def logical_date(self, run: Run) -> str:
+        """The run's logical date as Airflow prints it: 2026-01-01 plus its due tick."""
+        seconds = (run.due - 1) * self.scenario.config.tick_seconds
+        return str(datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=seconds))
+
+    def name(self, ti: int) -> str:
+        """task or task[i], for messages."""
+        index = self.map_index.get(ti)
+        return self.run_of[ti].plan.ids[self.task_of[ti]] + ("" if index is None else f"[{index}]")
+
+    def add_run(self, plan: Plan, number: int, due: int) -> Run:
+        run = Run(plan, number, len(self.state), due)
+        self.runs.append(run)
+        self.state.extend(bytes((NONE,)) * plan.n)
+        self.tries.extend([0] * plan.n)
+        self.pending.extend(plan.countdown)
+        self.task_of.extend(plan.numbers)
+        self.run_of.extend([run] * plan.n)
+        return run
+
+    def rank_all(self) -> None:
+        """Fix the order of every walk: Dag as given, task order, map index, run. One plain run is its own order."""
+        self.rank = range(len(self.state))
+        if len(self.runs) > len(self.plans) or any(plan.mapped for plan in self.plans):
+            self.rank = [self.rank_of(ti) for ti in range(len(self.state))]
+
+    def rank_of(self, ti: int) -> int:
+        run = self.run_of[ti]
+        index = self.map_index.get(ti, -1) + 1
+        return ((((run.plan.number << 24 | self.task_of[ti]) << 24 | index) << 24 | run.number) << 40) | ti
+

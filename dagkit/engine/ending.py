@@ -1,0 +1,102 @@
+"""How a try ends: its scripted outcome, retries, what a branch skips, what fail_fast stops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..states import FAILED, FINISHED, NONE, QUEUED, RUNNING, SKIPPED, SUCCESS, UP_FOR_RETRY
+from . import limits, mapping
+from .retries import delay
+
+if TYPE_CHECKING:
+    from .core import Run, Sim
+
+UNTOUCHED_BY_SKIP = frozenset({RUNNING, SUCCESS, FAILED})
+"""A branch overwrites every other state, even upstream_failed (SkipMixin, Airflow 3.3.2)."""
+
+
+def length(sim: Sim, ti: int) -> int:
+    """Ticks the try that starts now will run."""
+    run, task = sim.run_of[ti], sim.task_of[ti]
+    plan = run.plan
+    ticks = sim.script.duration(sim, ti) if task in plan.timed else plan.duration[task]
+    limit = plan.tasks[task].execution_timeout
+    if limit is not None and ticks > limit:
+        ticks = max(1, int(limit))
+    if ti in sim.ends:
+        sim.ends[ti] = sim.now + ticks
+    return ticks
+
+
+def conclude(sim: Sim, ti: int) -> None:
+    """The running try of a TI ends as scripted."""
+    run, task = sim.run_of[ti], sim.task_of[ti]
+    word, pushed = sim.script.outcome(sim, ti)
+    cause = None
+    limit = run.plan.tasks[task].execution_timeout
+    if limit is not None and (sim.script.duration(sim, ti) if task in run.plan.timed else
+                              run.plan.duration[task]) > limit:
+        word, cause = "fail", "execution_timeout"
+    elif word == "success":
+        cause = mapping.refused(sim, run, task, ti, pushed)
+        word = "fail" if cause else word
+    if word == "success":
+        sim.settle(ti, SUCCESS)
+        _skip_others(sim, run, task)
+    elif word == "skip":
+        sim.settle(ti, SKIPPED, "own_skip")
+    else:
+        fail(sim, ti, cause, retry=word == "fail")
+
+
+def fail(sim: Sim, ti: int, cause: str | None = None, *, retry: bool = True) -> None:
+    """A try failed: wait for the next one if tries are left, else failed for good."""
+    run, task = sim.run_of[ti], sim.task_of[ti]
+    spec = run.plan.tasks[task]
+    if retry and spec.retries and sim.tries[ti] <= sim.max_tries.get(ti, spec.retries):
+        sim.record(ti, UP_FOR_RETRY, cause)
+        due = sim.now + delay(sim, ti, run, spec)
+        sim.not_before[ti] = due
+        sim.calendar.look[due].append(ti)
+    else:
+        sim.settle(ti, FAILED, cause)
+        if run.plan.dag.fail_fast:
+            _fail_fast(sim, run, task)
+
+
+def _skip_others(sim: Sim, run: Run, task: int) -> None:
+    """A branch or short circuit writes skipped on the tasks it leaves out, whatever their trigger rules."""
+    for t in run.plan.skips.get(task, ()):
+        for ti in run.tis(t):
+            if sim.state[ti] not in UNTOUCHED_BY_SKIP and sim.state[ti] != SKIPPED:
+                stop(sim, ti, SKIPPED, "branch" if run.plan.tasks[task].branch is not None else "short_circuit")
+
+
+def _fail_fast(sim: Sim, run: Run, failed: int) -> None:
+    """Running TIs fail, all others not yet decided are skipped; teardowns and siblings of the failed one go on."""
+    for t, task in enumerate(run.plan.tasks):
+        if t != failed and not task.is_teardown:
+            for ti in run.tis(t):
+                if sim.state[ti] not in (SUCCESS, FAILED):
+                    stop(sim, ti, FAILED if sim.state[ti] == RUNNING else SKIPPED, "fail_fast")
+
+
+def stop(sim: Sim, ti: int, new: int, cause: str) -> None:
+    """Take a TI out of whatever it is doing and give it a state."""
+    leave(sim, ti)
+    if new == NONE:
+        sim.record(ti, NONE, cause)
+    else:
+        sim.settle(ti, new, cause)
+
+
+def leave(sim: Sim, ti: int) -> None:
+    """A TI leaves the state it is in: places are given back, appointments void, its countdown taken back."""
+    old = sim.state[ti]
+    run, task = sim.run_of[ti], sim.task_of[ti]
+    if old in (QUEUED, RUNNING):
+        limits.give_back(sim.limits, run.heads[run.plan.cls[task]].needs)
+        sim.ends[ti] = -1
+    elif old in FINISHED:
+        sim.unsettle(ti)
+    sim.not_before.pop(ti, None)

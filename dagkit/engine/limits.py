@@ -1,0 +1,203 @@
+"""Who limits what: counters of places in use, and the walk that hands free places to scheduled TIs.
+
+Every knob (a pool, max_active_tasks, parallelism, ...) is one *limit*: a number in use and a cap. TIs of one run
+whose tasks every limit treats alike share a *head*; only its first TI is ever asked. A head that is refused is
+parked at the limit that refused it, and asked again when something is given back there. So the cost follows the
+TIs that move, never the TIs that wait.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..states import QUEUED, SCHEDULED
+from .plan import MASK
+
+if TYPE_CHECKING:
+    from .core import Run, Sim
+
+UNLIMITED = float("inf")
+
+
+class LimitName(NamedTuple):
+    """What a limit is called: the knob, and which pool, Dag, task, run or executor it belongs to."""
+
+    kind: str
+    name: str
+    run: int | None = None
+
+
+class Limits:
+    """All limits of a simulation as columns, indexed by limit number."""
+
+    def __init__(self) -> None:
+        self.used: list[int] = []
+        self.cap: list[float] = []
+        self.names: list[LimitName] = []
+        self.number: dict[LimitName, int] = {}
+        self.parked: list[dict[int, list[Any]] | None] = []   # per limit: places needed -> heap of (key, head)
+        self.given_back: set[int] = set()                     # limits with parked heads where places became free
+        self.walk: list[Any] = []                             # heap of (key, head, gate) to be asked in this pass
+
+    def add(self, name: LimitName, cap: float) -> int:
+        """The number of the limit called ``name``, made on first use."""
+        if name not in self.number:
+            self.number[name] = len(self.names)
+            self.names.append(name)
+            self.used.append(0)
+            self.cap.append(cap)
+            self.parked.append(None)
+        return self.number[name]
+
+    def resize(self, number: int, cap: float) -> None:
+        self.cap[number] = cap
+        if self.parked[number]:
+            self.given_back.add(number)
+
+
+class Head:
+    """The scheduled TIs of one class in one run, first one on top.
+
+    needs: (limit, places) a queued or running TI holds. keeps: those it still holds while it is deferred.
+    ready: heap of ready keys (weight, then map_index, then task order; the TI's number in the low bits).
+    key: where its first TI stands in the walk over all heads; parked_at: the gate (limit, places) it waits at.
+    """
+
+    __slots__ = ("run", "cls", "needs", "keeps", "ready", "key", "parked_at")
+
+    def __init__(self, run: Run, cls: int, needs: tuple[tuple[int, int], ...], keeps: tuple[tuple[int, int], ...]):
+        self.run, self.cls, self.needs, self.keeps = run, cls, needs, keeps
+        self.ready: list[int] = []
+        self.key: Any = None
+        self.parked_at: tuple[int, int] | None = None
+
+
+def head_of(sim: Sim, run: Run, cls: int) -> Head:
+    """The head of a class in a run, made on first use. Its limits stand in the order Airflow checks them."""
+    head = run.heads.get(cls)
+    if head is None:
+        limits, plan, scenario = sim.limits, run.plan, sim.scenario
+        pool, slots, executor, _, (per_dag, per_run), task = plan.classes[cls]
+        config = scenario.config
+        found = scenario.pools.get(pool)
+        cap = 0 if found is None else UNLIMITED if found.slots == -1 else found.slots
+        dag_id, run_no = plan.dag.dag_id, run.number
+        task_id = f"{dag_id}.{plan.ids[task]}" if task >= 0 else ""
+        chosen = sim.executors.get(executor)
+        needs = [(limits.add(LimitName("parallelism", ""), config.parallelism * config.schedulers), 1),
+                 (limits.add(LimitName("pool", pool), cap), slots),
+                 (limits.add(LimitName("max_active_tasks", dag_id, run_no), plan.dag.max_active_tasks), 1)]
+        keeps = [needs[1]] if found is not None and found.include_deferred else []
+        for knob, value, of_run in (("max_active_tis_per_dag", per_dag, None),
+                                    ("max_active_tis_per_dagrun", per_run, run_no)):
+            if value is not None:
+                needs.append((limits.add(LimitName(knob, task_id, of_run), value), 1))
+                keeps.append(needs[-1])
+        needs.append((limits.add(LimitName("executor", chosen.name), chosen.slots(config)), 1))
+        head = run.heads[cls] = Head(run, cls, tuple(needs), tuple(keeps))
+    return head
+
+
+def make_ready(sim: Sim, ti: int, run: Run, task: int) -> None:
+    """A TI became scheduled: it joins its head, and the walk if it is now that head's first."""
+    plan = run.plan
+    head = run.heads.get(plan.cls[task]) or head_of(sim, run, plan.cls[task])
+    ready_key = plan.ready_key[task] + ti
+    if sim.map_index:
+        ready_key += (sim.map_index.get(ti, -1) + 1) << 64
+    ready = head.ready
+    heappush(ready, ready_key)
+    if ready[0] == ready_key:
+        _place(sim, head)
+
+
+def _place(sim: Sim, head: Head) -> None:
+    """(Re)place a head in the walk, or at the gate where it is parked, under the key of its first TI."""
+    if not head.ready:
+        head.key = None
+        return
+    ti = head.ready[0] & MASK
+    weight = head.run.plan.weight[sim.task_of[ti]]
+    key = head.key = (-weight, head.run.logical, sim.map_index.get(ti, -1), sim.rank[ti])
+    gate = head.parked_at
+    if gate is None:
+        heappush(sim.limits.walk, (key, head, None))
+    else:
+        heappush(sim.limits.parked[gate[0]][gate[1]], (key, head))  # type: ignore[index]
+
+
+def give_back(limits: Limits, places: tuple[tuple[int, int], ...]) -> None:
+    """A TI leaves its places; heads parked there are asked again in this pass."""
+    used, parked, given_back = limits.used, limits.parked, limits.given_back
+    for number, need in places:
+        used[number] -= need
+        if parked[number]:
+            given_back.add(number)
+
+
+def admit(sim: Sim) -> list[int]:
+    """Walk the scheduled TIs in order and queue each that every limit has room for.
+
+    Order: priority weight (descending), logical date, map index, then task order and run. A TI that is refused does
+    not stop the walk: a smaller or less important one behind it may still fit (there is no reservation). Returns the
+    TIs queued, in order.
+    """
+    limits, state, task_of = sim.limits, sim.state, sim.task_of
+    walk, used, cap = limits.walk, limits.used, limits.cap
+    for number in sorted(limits.given_back):
+        for need in sorted(limits.parked[number] or ()):
+            _pull(limits, (number, need))
+    limits.given_back.clear()
+    queued: list[int] = []
+    while walk:
+        key, head, gate = heappop(walk)
+        if head.key is not key:
+            continue                                           # an older entry of a head that has moved on
+        ready, refused = head.ready, None
+        if ready and state[ready[0] & MASK] == SCHEDULED:
+            alone = not walk and gate is None                  # then nobody else can come first
+            while refused is None:
+                for number, need in head.needs:
+                    if used[number] + need > cap[number]:
+                        refused = number, need
+                        break
+                else:
+                    ti = heappop(ready) & MASK
+                    for number, need in head.needs:
+                        used[number] += need
+                    state[ti] = QUEUED
+                    queued.append(ti)
+                    if not alone or not ready or state[ready[0] & MASK] != SCHEDULED:
+                        break
+        while ready and state[ready[0] & MASK] != SCHEDULED:
+            heappop(ready)                                     # skipped or cleared while it waited
+        if refused is not None:
+            _park(limits, head, refused)
+        _place(sim, head)
+        if gate is not None and gate != refused:
+            _pull(limits, gate)
+    return queued
+
+
+def _park(limits: Limits, head: Head, gate: tuple[int, int]) -> None:
+    number, need = gate
+    parked = limits.parked[number]
+    if parked is None:
+        parked = limits.parked[number] = {}
+    parked.setdefault(need, [])
+    head.parked_at = gate
+
+
+def _pull(limits: Limits, gate: tuple[int, int]) -> None:
+    """The first head parked at a gate joins the walk on behalf of all that are parked there."""
+    number, need = gate
+    heap = (limits.parked[number] or {}).get(need)
+    while heap:
+        key, head = heappop(heap)
+        if head.key is key and head.parked_at == gate:
+            head.parked_at = None
+            heappush(limits.walk, (key, head, gate))
+            break
+    if heap is not None and not heap:
+        limits.parked[number].pop(need, None)  # type: ignore[union-attr]

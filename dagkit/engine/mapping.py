@@ -1,0 +1,225 @@
+"""Dynamic task mapping, and every relation between TIs that is not simply "task below task".
+
+Before expansion a mapped task has one TI. In the pass in which its dependencies are met it expands: that TI becomes
+index 0, the others are appended, and all are evaluated in the same pass.
+Source: TaskMap.expand_mapped_task, MappedTaskUpstreamDep and TriggerRuleDep of Airflow 3.3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+from ..states import FAILED, FINISHED, NONE, REMOVED, SKIPPED, SUCCESS, UPSTREAM_FAILED
+from . import decide
+from .plan import Plan
+
+if TYPE_CHECKING:
+    from .core import Run, Sim
+
+FAST_TRIGGERED = frozenset({"one_success", "one_failed", "one_done", "none_failed_min_one_success"})
+
+
+# ---- which TIs depend on which -------------------------------------------------------------------------------
+
+def relevant(sim: Sim, ti: int, run: Run, upstream: int) -> Sequence[int]:
+    """The TIs of ``upstream`` that this TI depends on: all of them, or in a mapped group only its own index."""
+    if not run.instances:
+        return (run.ti[upstream],)
+    plan, task = run.plan, sim.task_of[ti]
+    group = plan.group[task]
+    if group is None or plan.group[upstream] != group or upstream not in run.instances:
+        return run.tis(upstream)
+    index = sim.map_index.get(ti, -1)
+    if index >= 0:
+        return run.instances[upstream][index:index + 1]
+    # Not expanded yet: a rule that one upstream can satisfy waits for all, the others for none of them.
+    return run.instances[upstream] if plan.rule[task] in FAST_TRIGGERED else ()
+
+
+def below(sim: Sim, run: Run, task: int, ti: int) -> Iterator[tuple[int, int]]:
+    """(task, TI) for every TI that counts this one among its direct upstreams."""
+    plan = run.plan
+    for d in plan.down[task]:
+        same_group = plan.group[d] is not None and plan.group[d] == plan.group[task]
+        if same_group and task in run.instances:
+            if d in run.instances:
+                index = sim.map_index[ti]
+                yield from ((d, di) for di in run.instances[d][index:index + 1])
+            elif plan.rule[d] in FAST_TRIGGERED:
+                yield d, run.ti[d]
+        else:
+            for di in run.tis(d):
+                yield d, di
+
+
+def after(sim: Sim, run: Run, task: int, ti: int, new: int) -> None:
+    """``Sim.settle`` for Dags with mapped tasks, setups or a past: who is counted down, who must be looked at."""
+    step, plan = run.plan.step[new], run.plan
+    for d, di in below(sim, run, task, ti):
+        left = sim.pending[di] = sim.pending[di] - step[d]
+        if left <= 0 or d in plan.mapped:
+            sim.look_at(di)
+    for w in plan.watchers.get(task, ()):
+        for wi in run.tis(w):
+            sim.look_at(wi)
+    if plan.wakes_next_run:
+        following = sim.next_run.get(run)
+        if following is not None and following.state == "running":
+            for name in (plan.ids[task], *(plan.ids[u] for u in plan.up[task])):
+                t = following.plan.index.get(name)
+                if t is not None and t in following.plan.past:
+                    for wi in following.tis(t):
+                        sim.look_at(wi)
+    if new == REMOVED:
+        from .runs import watch
+        watch(sim, run)
+
+
+def recount(sim: Sim, ti: int) -> None:
+    """The countdown of one TI from scratch, after its upstreams changed in number."""
+    run, task = sim.run_of[ti], sim.task_of[ti]
+    if run.plan.rule[task] == "always":
+        return
+    left = 0
+    for u in run.plan.up[task]:
+        for ui in relevant(sim, ti, run, u):
+            s = sim.state[ui]
+            left += 1 - (run.plan.step[s][task] if s in FINISHED else 0)
+    sim.pending[ti] = left
+
+
+# ---- expansion -----------------------------------------------------------------------------------------------
+
+def sources(plan: Plan, task: int) -> dict[str, str | int]:
+    """argument -> task_id or literal length that this task (or its group) is mapped over."""
+    expand = plan.tasks[task].expand
+    return expand if expand is not None else plan.dag.groups[plan.group[task]] if plan.group[task] else {}
+
+
+def source_verdict(sim: Sim, ti: int, run: Run, task: int) -> str | None:
+    """A mapped task cannot outlive what it is mapped over: failed gives upstream_failed, skipped gives skipped.
+
+    This holds under every trigger rule, even always. A source that has itself expanded does not count.
+    """
+    if task not in run.plan.mapped:
+        return None
+    over = [run.plan.index[s] for s in sources(run.plan, task).values() if isinstance(s, str)]
+    states = {sim.state[run.ti[u]] for u in over if u not in run.instances}
+    if states & {FAILED, UPSTREAM_FAILED}:
+        return "upstream_failed"
+    return "skipped" if SKIPPED in states else None
+
+
+def pushed(sim: Sim, run: Run, source: str | int) -> int | None:
+    """How many values one source has, or None while (or because) it has none."""
+    if isinstance(source, int):
+        return source
+    u = run.plan.index[source]
+    if u in run.instances:
+        return sum(sim.state[ui] == SUCCESS for ui in run.instances[u])
+    return sim.returned.get(run.ti[u])
+
+
+def expand(sim: Sim, ti: int) -> bool:
+    """Expand a mapped TI whose dependencies are met; False if it is an instance (or not mapped) and may just run."""
+    run, task = sim.run_of[ti], sim.task_of[ti]
+    if task not in run.plan.mapped or task in run.instances:
+        return task in run.plan.mapped and _revise(sim, ti, run, task)
+    lengths = [pushed(sim, run, s) for s in sources(run.plan, task).values()]
+    if any(n is None for n in lengths):
+        decide.set_state(sim, ti, "upstream_failed")
+        return True
+    count = prod(n for n in lengths if n is not None)
+    if not count:
+        decide.set_state(sim, ti, "skipped")
+        return True
+    run.instances[task] = [ti]
+    sim.map_index[ti] = 0
+    sim.born[ti] = sim.now
+    sim.rank[ti] = sim.rank_of(ti)  # type: ignore[index]
+    _grow(sim, run, task, count)
+    for wi in run.instances[task]:
+        recount(sim, wi)
+        sim.fresh.append(wi)
+    for t in range(run.plan.n):                            # members of the same group see another width now
+        if run.plan.group[task] is not None and run.plan.group[t] == run.plan.group[task] and t != task:
+            for wi in run.tis(t):
+                recount(sim, wi)
+                sim.fresh.append(wi)
+    if sim.cascade:
+        _wake_fresh(sim)
+    return True
+
+
+def _grow(sim: Sim, run: Run, task: int, count: int) -> None:
+    """Append instances up to ``count``; everything below counts one more upstream for each."""
+    instances = run.instances[task]
+    for index in range(len(instances), count):
+        new = len(sim.state)
+        sim.state.append(NONE)
+        sim.tries.append(0)
+        sim.pending.append(0)
+        sim.task_of.append(task)
+        sim.run_of.append(run)
+        sim.map_index[new] = index
+        sim.born[new] = sim.now
+        sim.rank.append(sim.rank_of(new))  # type: ignore[attr-defined]
+        instances.append(new)
+        run.left += 1
+    for d in run.plan.down[task]:
+        for di in run.tis(d):
+            recount(sim, di)
+
+
+def _revise(sim: Sim, ti: int, run: Run, task: int) -> bool:
+    """A cleared mapped task runs again: fewer values remove instances, more add some. True if this TI went."""
+    lengths = [pushed(sim, run, s) for s in sources(run.plan, task).values()]
+    if any(n is None for n in lengths) or (task, run) in sim.revised:
+        return False
+    sim.revised.add((task, run))
+    count = prod(n for n in lengths if n is not None)
+    instances = run.instances[task]
+    for wi in instances[count:]:
+        if sim.state[wi] not in FINISHED:
+            sim.settle(wi, REMOVED, "mapping_shrank")
+    if len(instances) < count:
+        first_new = len(instances)
+        _grow(sim, run, task, count)
+        for wi in instances[first_new:]:
+            recount(sim, wi)
+            sim.fresh.append(wi)
+        if sim.cascade:
+            _wake_fresh(sim)
+    return sim.state[ti] == REMOVED
+
+
+def _wake_fresh(sim: Sim) -> None:
+    for wi in sim.fresh:
+        sim.look_at(wi)
+    sim.fresh.clear()
+
+
+def with_new_instances(sim: Sim, decided: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """The verdicts of a pass, then those on the instances that appear while they are carried out."""
+    yield from decided
+    while sim.fresh:
+        fresh, sim.fresh = sorted(set(sim.fresh), key=sim.rank.__getitem__), []
+        for ti in fresh:
+            yield ti, decide.verdict(sim, ti)
+
+
+def refused(sim: Sim, run: Run, task: int, ti: int, count: int | None) -> str | None:
+    """What the API server says to a producer that pushes its return value: the cause of a failure, or None.
+
+    A list longer than max_map_length fails the *producer*; so does returning no list at all.
+    """
+    if task not in run.plan.producers or task in run.instances:
+        return None
+    if count is None:
+        return "no_list"
+    if count > sim.scenario.config.max_map_length:
+        return "max_map_length"
+    sim.returned[ti] = count
+    return None

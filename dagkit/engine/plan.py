@@ -1,0 +1,113 @@
+"""A Dag compiled to integers, once, so that the tick never touches a Task object or a name.
+
+A *task number* is a position in task order, so upstream tasks always have smaller numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..dag import Dag
+from ..errors import shown
+from ..scenario import ticks
+from ..states import FAILED, FINISHED, REMOVED, SKIPPED, SUCCESS, UPSTREAM_FAILED
+from ..trigger_rules import EARLY, RUNS_AT_ZERO
+from ..weights import weight_totals
+
+OUTCOMES = (SUCCESS, FAILED, UPSTREAM_FAILED, SKIPPED, REMOVED)
+DECIDED = 1 << 40
+"""Subtracted from a task's countdown by an upstream outcome that decides its trigger rule at once."""
+MASK = (1 << 40) - 1
+"""The low bits of an order key hold the TI's number."""
+
+
+class Plan:
+    """The frozen columns of one Dag, indexed by task number. See the comments for each."""
+
+    def __init__(self, dag: Dag, number: int):
+        graph = dag.graph
+        self.dag, self.number, self.n = dag, number, len(graph.ids)
+        place = [0] * self.n
+        for task_number, declared in enumerate(graph.order):
+            place[declared] = task_number
+        self.ids = [graph.ids[i] for i in graph.order]
+        self.index = {task_id: t for t, task_id in enumerate(self.ids)}
+        self.tasks = tasks = [dag.tasks[task_id] for task_id in self.ids]
+        self.up = [tuple([place[u] for u in graph.up[i]]) for i in graph.order]
+        self.down = [tuple(sorted([place[d] for d in graph.down[i]])) for i in graph.order]
+        totals = weight_totals(graph, [dag.tasks[i].priority_weight for i in graph.ids],
+                               [dag.tasks[i].weight_rule for i in graph.ids])
+        self.weight = [totals[i] for i in graph.order]
+        self.duration = [1 if t.duration == 1 else ticks(t.duration, f"task '{shown(t.task_id)}': duration")
+                         for t in tasks]
+        self.rule = [t.trigger_rule for t in tasks]
+        # Upstreams still to be decided; `always` waits for none of them.
+        self.countdown = [0 if rule == "always" else len(up) for rule, up in zip(self.rule, self.up, strict=True)]
+        self.roots = [t for t, left in enumerate(self.countdown) if not left]
+        self.step = {outcome: _steps(self.rule, outcome) for outcome in OUTCOMES}
+        self.numbers = list(range(self.n))
+        self._classes()
+        self._relations()
+        self._order_keys()
+
+    def _classes(self) -> None:
+        """Tasks that every limit treats alike form a class; only one of a class need be asked whether it fits."""
+        known: dict[tuple[Any, ...], int] = {}
+        self.cls = []
+        for t, task in enumerate(self.tasks):
+            cap = task.max_active_tis_per_dag, task.max_active_tis_per_dagrun
+            kind = (task.pool, task.pool_slots, task.executor, task.queue, cap, t if any(cap) else -1)
+            self.cls.append(known.setdefault(kind, len(known)))
+        self.classes = list(known)
+
+    def _relations(self) -> None:
+        """Who skips whom, who cleans up after whom, and which tasks need more than their countdown."""
+        from . import relations
+        self.skips = relations.skips(self)                       # branch or short circuit -> tasks it may skip
+        self.skipped_by = _reverse(self.skips, self.up)
+        self.indirect_setups, self.scope = relations.setups(self)
+        self.watchers = _reverse({**self.indirect_setups, **self.scope}, None)   # finished setup -> who must look
+        self.leaves = relations.effective_leaves(self)
+        tasks = self.tasks
+        self.group = [task.task_group for task in tasks]
+        self.mapped = {t for t, task in enumerate(tasks) if task.expand is not None or task.task_group is not None}
+        over = [s for t in tasks if t.expand for s in t.expand.values()]
+        over += [s for sources in self.dag.groups.values() for s in sources.values()]
+        self.producers = {self.index[s] for s in over if isinstance(s, str)}
+        self.past = {t for t, task in enumerate(tasks) if task.depends_on_past or task.wait_for_downstream}
+        self.wakes_next_run = bool(self.past)
+        self.special_down = bool(self.mapped or self.watchers or self.past)
+        self.empty = {t for t, task in enumerate(tasks) if task.empty}
+        special = {*self.skipped_by, *self.indirect_setups, *self.scope, *self.mapped, *self.past}
+        # fast: a countdown of exactly zero means run, with nothing else to ask.
+        self.fast = [RUNS_AT_ZERO[rule] and t not in special and not tasks[t].is_teardown
+                     for t, rule in enumerate(self.rule)]
+        # scripted: tasks whose try does not simply end in success (outcomes given by label are added later).
+        self.scripted = {t for t, task in enumerate(tasks) if task.execution_timeout is not None} \
+            | set(self.skips) | self.producers
+        self.timed: set[int] = set()
+
+    def _order_keys(self) -> None:
+        """ready_key[t] + ti orders the ready TIs of one class in one run; see limits.Head."""
+        distinct = {w: i for i, w in enumerate(sorted(set(self.weight), reverse=True))}
+        self.ready_key = [(distinct[w] << 88) | (t << 40) for t, w in enumerate(self.weight)]
+
+
+def _steps(rules: Sequence[str], outcome: int) -> list[int]:
+    """By how much one upstream with this outcome lowers the countdown of each task."""
+    size = {rule: 0 if rule == "always" else 1 + DECIDED * (outcome in early) for rule, early in EARLY.items()}
+    return [size[rule] for rule in rules]
+
+
+def _reverse(relation: dict[int, tuple[int, ...]], direct: list[tuple[int, ...]] | None) -> dict[int, tuple[int, ...]]:
+    """target -> sources; with ``direct``, only sources that are direct upstreams of the target."""
+    found: dict[int, list[int]] = {}
+    for source, targets in relation.items():
+        for target in targets:
+            if direct is None or source in direct[target]:
+                found.setdefault(target, []).append(source)
+    return {target: tuple(sources) for target, sources in found.items()}
+
+
+assert set(OUTCOMES) == FINISHED

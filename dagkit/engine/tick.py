@@ -1,0 +1,132 @@
+"""The scheduler's tick: four phases, and nothing else.
+
+    finish    what ends now leaves its places and counts down for the tasks after it
+    start     what was handed over is picked up by a worker
+    evaluate  whose dependencies are met becomes scheduled (or is skipped, or fails with its upstream)
+    admit     the scheduled take free places and become queued
+
+Everything from outside (a run falls due, a retry's delay is over, a timeout) is an appointment in the calendar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop
+from typing import TYPE_CHECKING
+
+from ..states import QUEUED, RUNNING, SCHEDULED, SUCCESS, UP_FOR_RESCHEDULE
+from . import decide, ending, limits, mapping, runs
+from .plan import MASK
+
+if TYPE_CHECKING:
+    from .core import Sim
+
+
+def tick(sim: Sim, now: int) -> None:
+    """One pass of the scheduler at tick ``now``."""
+    sim.now = now
+    calendar = sim.calendar
+    for source in calendar.source.pop(now, ()):
+        source(sim, now)
+    finish(sim, calendar.finish.pop(now, []))
+    start(sim, calendar.start.pop(now, []))
+    for ti in calendar.look.pop(now, ()):
+        sim.look_at(ti)
+    evaluate(sim)
+    admit(sim, now)
+    sim.tick_no.append(now)
+    sim.tick_end.append(len(sim.event_new))
+
+
+def finish(sim: Sim, due: list[int]) -> None:
+    """Running tries that end now, in task order."""
+    state, run_of, task_of = sim.state, sim.run_of, sim.task_of
+    for ti in sorted(due, key=sim.rank.__getitem__):
+        if state[ti] != RUNNING or (ti in sim.ends and sim.ends[ti] != sim.now):
+            continue                                      # it was stopped before its time
+        run, task = run_of[ti], task_of[ti]
+        limits.give_back(sim.limits, run.heads[run.plan.cls[task]].needs)
+        if task in run.plan.scripted:
+            ending.conclude(sim, ti)
+        else:
+            sim.settle(ti, SUCCESS)
+
+
+def start(sim: Sim, picked_up: list[int]) -> None:
+    """Queued TIs that a worker picks up now, in task order."""
+    state = sim.state
+    started = [ti for ti in sorted(picked_up, key=sim.rank.__getitem__) if state[ti] == QUEUED]
+    for ti in started:
+        state[ti] = RUNNING
+        sim.calendar.finish[sim.now + ending.length(sim, ti)].append(ti)
+    sim.record_all(started, RUNNING)
+
+
+def evaluate(sim: Sim) -> None:
+    """Look at every TI whose situation changed, in task order.
+
+    Under lesson pacing a state set here is seen by the tasks after it in the same tick, so a cascade settles at
+    once. Under airflow pacing verdicts are taken on the states at the start of the pass, so it travels one level
+    per pass.
+    """
+    while True:
+        runs.update(sim)
+        first, sim.looks = sorted(sim.looks), []
+        for ti, verdict in _verdicts(sim, first):
+            if verdict == "run":
+                schedule(sim, ti)
+            elif verdict != "wait":
+                decide.set_state(sim, ti, verdict)
+        if not (sim.cascade and (sim.looks or sim.ended_runs)):
+            break
+    if sim.looks or sim.ended_runs:
+        sim.calendar.look[sim.now + 1]                    # seen in the next pass
+
+
+def _verdicts(sim: Sim, first: list[int]) -> Iterator[tuple[int, str]]:
+    if sim.cascade:
+        return ((ti, decide.verdict(sim, ti)) for ti in _merged(first, sim.looks))
+    # A TI counts once however many of its upstreams changed; mapped tasks expand within the pass.
+    decided = [(ti, decide.verdict(sim, ti)) for ti in (key & MASK for key in dict.fromkeys(first))]
+    return mapping.with_new_instances(sim, decided)
+
+
+def _merged(first: list[int], later: list[int]) -> Iterator[int]:
+    """The TIs of ``first`` in order, and those pushed on the heap ``later`` meanwhile, merged."""
+    for key in first:
+        while later and later[0] < key:
+            yield heappop(later) & MASK
+        yield key & MASK
+    while later:
+        yield heappop(later) & MASK
+
+
+def schedule(sim: Sim, ti: int) -> None:
+    """Its dependencies are met: it may run as soon as there is room. Each new try is counted here."""
+    run, task = sim.run_of[ti], sim.task_of[ti]
+    plan = run.plan
+    if plan.mapped and mapping.expand(sim, ti):
+        return
+    if sim.state[ti] != UP_FOR_RESCHEDULE:
+        sim.tries[ti] += 1
+    if task in plan.empty:
+        sim.settle(ti, SUCCESS)                           # an EmptyOperator never takes a place
+    else:
+        sim.record(ti, SCHEDULED)
+        limits.make_ready(sim, ti, run, task)
+
+
+def admit(sim: Sim, now: int) -> None:
+    """Hand what fits to the executor, which says when a worker picks it up."""
+    queued = limits.admit(sim)
+    sim.record_all(queued, QUEUED)
+    at_once = []
+    for ti in queued:
+        run = sim.run_of[ti]
+        executor = sim.executors.get(run.plan.tasks[sim.task_of[ti]].executor)
+        if executor.handover:
+            sim.calendar.start[now + executor.handover].append(ti)
+        else:
+            at_once.append(ti)
+    if at_once:
+        start(sim, at_once)

@@ -16,3 +16,6 @@ except PackageNotFoundError:  # run from a checkout that is not installed
     __version__ = "0.1.0"
 from .scenario import Config, Pool, Runs, Scenario  # noqa: E402
 from . import examples  # noqa: E402
+from .engine import simulate  # noqa: E402
+from .executors import LocalExecutor  # noqa: E402
+from .trace import Trace  # noqa: E402

@@ -34,3 +34,11 @@ class LocalExecutor:
     def slots(self, config: Any) -> int:
         """How many TIs the scheduler may have handed to it at once."""
         return self.parallelism if self.parallelism is not None else config.parallelism * config.schedulers
+
+
+def executor_of(scenario: Any, name: str | None) -> Any:
+    """The executor a task is handed to: the one it names, else the scenario's default."""
+    return scenario.executor if scenario.executor is not None else _DEFAULT
+
+
+_DEFAULT = LocalExecutor()

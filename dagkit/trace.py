@@ -1,5 +1,384 @@
+"""The record of one simulation: every state change, and from it every view, table and answer.
+
+A Trace is read-only and deterministic. It stores five bytes a transition; everything else is derived when asked for.
+"""
+
 from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import explain as _explain
+from .engine.core import Run, Sim
+from .engine.plan import Plan
+from .engine.script import readings
+from .errors import DagkitError, choices, nearest, shown
+from .scenario import Scenario
+from .states import AIRFLOW_VERSION, CODE, FAILED, FINISHED, NAMES, NONE, UP_FOR_RESCHEDULE, UPSTREAM_FAILED
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+LOG_ID = 60
+
+
 class Trace:
+    """What happened, tick by tick. Made by ``simulate``.
+
+    scenario: what was simulated. last_tick: the tick of the last change. airflow_version: whose rules it follows.
+
+    >>> from dagkit.engine import simulate
+    >>> from dagkit.examples import orders
+    >>> trace = simulate(orders())
+    >>> trace.final_states["publish"], trace.run_state, trace.any_failed
+    ('upstream_failed', 'success', True)
+    """
+
+    airflow_version = AIRFLOW_VERSION
+
+    def __init__(self, scenario: Scenario, plans: list[Plan], runs: list[Run], columns: dict[str, Any]):
+        self.scenario = scenario
+        self._plans, self._runs = plans, runs
+        self._initial: bytes = columns["initial"]
+        self._task_of: list[int] = columns["task_of"]
+        self._run_of: list[Run] = columns["run_of"]
+        self._map_index: dict[int, int] = columns["map_index"]
+        self._born: dict[int, int] = columns["born"]
+        self._tick_no: array[int] = columns["tick_no"]
+        self._tick_end: array[int] = columns["tick_end"]
+        self._event_ti: array[int] = columns["event_ti"]
+        self._event_new: bytearray = columns["event_new"]
+        self._causes: dict[int, str] = columns["causes"]
+        self._final_tries: array[int] = columns["tries"]
+        self._stopped_early: bool = columns.get("stopped_early", False)
+
     @classmethod
-    def of(cls, sim):
-        self = cls(); self.sim = sim; return self
+    def of(cls, sim: Sim) -> Trace:
+        """The trace of a simulation that has been played."""
+        initial = sim.initial or bytes((NONE,)) * len(sim.state)
+        initial += bytes((NONE,)) * (len(sim.state) - len(initial))
+        for run in sim.runs:
+            run.heads = {}
+        columns = {name: getattr(sim, name) for name in (
+            "task_of", "run_of", "map_index", "born", "tick_no", "tick_end", "event_ti", "event_new", "causes", "tries")}
+        return cls(sim.scenario, sim.plans, sim.runs, {"initial": initial, **columns})
+
+    def __repr__(self) -> str:
+        dags = ", ".join(shown(plan.dag.dag_id) for plan in self._plans)
+        return (f"Trace({dags}: {len(self._task_of)} task instances, {len(self._event_new)} changes, "
+                f"last tick {self.last_tick})")
+
+    # ---- names ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _order(self) -> list[int]:
+        """TIs in display order: Dag as given, task order, map index, run."""
+        index = self._map_index
+        return sorted(range(len(self._task_of)), key=lambda ti: (
+            self._run_of[ti].plan.number, self._task_of[ti], index.get(ti, -1), self._run_of[ti].number))
+
+    @cached_property
+    def _several_runs(self) -> set[int]:
+        return {plan.number for plan in self._plans if sum(r.plan.number == plan.number for r in self._runs) > 1}
+
+    def _label(self, ti: int, tick: int | None = None) -> str:
+        run = self._run_of[ti]
+        index = self._map_index.get(ti)
+        if index is not None and tick is not None and tick < self._born[ti]:
+            index = None
+        text = run.plan.ids[self._task_of[ti]]
+        if index is not None:
+            text += f"[{index}]"
+        if len(self._plans) > 1:
+            text = f"{run.plan.dag.dag_id}.{text}"
+        return text + (f"@{run.number}" if run.plan.number in self._several_runs else "")
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The label of every task instance, in display order."""
+        return [self._label(ti) for ti in self._order]
+
+    @cached_property
+    def _by_label(self) -> dict[str, int]:
+        return dict(zip(self.labels, self._order, strict=True))
+
+    def task_of(self, label: str) -> tuple[str, str, int, int]:
+        """(dag_id, task_id, map_index, run) of a label; map_index is -1 for tasks that are not mapped."""
+        ti = self._ti(label)
+        run = self._run_of[ti]
+        return run.plan.dag.dag_id, run.plan.ids[self._task_of[ti]], self._map_index.get(ti, -1), run.number
+
+    def _ti(self, task: str, run: int | None = None, dag_id: str | None = None) -> int:
+        """The TI a label means. ``run`` and ``dag_id`` are needed only where several would fit."""
+        if run is None and dag_id is None and task in self._by_label:
+            return self._by_label[task]
+        if not isinstance(task, str):
+            raise DagkitError(f"a task is named by its id (text), not by {shown(repr(task))}.")
+        found = []
+        for plan, t, index, run_no, _ in readings(task, self._plans):
+            if dag_id in (None, plan.dag.dag_id):
+                for r in self._runs:
+                    if r.plan.number == plan.number and run in (None, r.number) and run_no in (None, r.number):
+                        found += [ti for ti in r.tis(t) if index in (None, self._map_index.get(ti))]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise DagkitError(f"no task instance '{shown(task)}'"
+                              + (f" in run {run}" if run is not None else "")
+                              + (f" of Dag '{shown(dag_id)}'" if dag_id is not None else "")
+                              + f".{nearest(task, self.labels)} Known: {choices(self.labels)}.")
+        raise DagkitError(f"'{shown(task)}' means {len(found)} task instances; name one of "
+                          f"{choices(self._label(ti) for ti in found)}, or pass run= or dag_id=.")
+
+    # ---- the record -------------------------------------------------------------------------------------------
+
+    @property
+    def last_tick(self) -> int:
+        """The tick of the last state change, 0 if nothing ever changed."""
+        k = bisect_left(self._tick_end, len(self._event_new))
+        return self._tick_no[k] if self._event_new else 0
+
+    @cached_property
+    def _event_tick(self) -> np.ndarray:
+        import numpy as np
+        ends = np.frombuffer(self._tick_end, dtype=np.int64)
+        return np.repeat(np.frombuffer(self._tick_no, dtype=np.int64), np.diff(ends, prepend=0))
+
+    @cached_property
+    def _event_old(self) -> bytes:
+        """The state before each event."""
+        state, olds = bytearray(self._initial), bytearray()
+        for ti, new in zip(self._event_ti, self._event_new, strict=True):
+            olds.append(state[ti])
+            state[ti] = new
+        return bytes(olds)
+
+    def _events_until(self, tick: int) -> int:
+        """How many events have happened when tick ``tick`` is over."""
+        k = bisect_right(self._tick_no, tick)
+        return self._tick_end[k - 1] if k else 0
+
+    def _codes_at(self, tick: int) -> np.ndarray:
+        """State number of every TI at the end of a tick."""
+        import numpy as np
+        k = self._events_until(tick)
+        codes = np.frombuffer(self._initial, dtype=np.uint8).copy()
+        codes[np.frombuffer(self._event_ti, dtype=np.uint32)[:k]] = np.frombuffer(self._event_new, dtype=np.uint8)[:k]
+        return codes
+
+    def _changes_of(self, ti: int) -> list[tuple[int, int, int]]:
+        """(tick, new state, event number) of one TI, in order."""
+        import numpy as np
+        hits = np.flatnonzero(np.frombuffer(self._event_ti, dtype=np.uint32) == ti)
+        return [(int(self._event_tick[e]), self._event_new[e], int(e)) for e in hits]
+
+    def _check_tick(self, tick: int | None) -> int:
+        if tick is None:
+            return self.last_tick
+        if type(tick) is not int or tick < 0:
+            raise DagkitError(f"tick must be a whole number >= 0, not {shown(repr(tick))}. "
+                              f"This trace ends at tick {self.last_tick}.")
+        return tick
+
+    def log(self) -> str:
+        """Every change of state, one line each, in the order in which it happened.
+
+        >>> from dagkit import examples, simulate
+        >>> print(simulate(examples.orders()).log().splitlines()[0])
+        tick  1  extract_orders             none -> scheduled
+        """
+        return "\n".join(line for _, line in self.log_lines)
+
+    @cached_property
+    def log_lines(self) -> list[tuple[int, str]]:
+        """(tick, line) pairs of ``log``."""
+        several = len(self._runs) > 1
+        names = {}
+        where = {}
+        for ti in range(len(self._task_of)):
+            run = self._run_of[ti]
+            index = self._map_index.get(ti)
+            text = run.plan.ids[self._task_of[ti]]
+            names[ti] = f"{shown(text if index is None else f'{text}[{index}]', LOG_ID):<15}"
+            where[ti] = f"{shown(run.label, LOG_ID):<15}  " if several else ""
+        return [(int(tick), f"tick {tick:>2}  {where[ti]}{names[ti]} {NAMES[old]:>15} -> {NAMES[new]}")
+                for tick, ti, old, new in zip(self._event_tick, self._event_ti, self._event_old, self._event_new,
+                                              strict=True)]
+
+    @property
+    def events(self) -> pd.DataFrame:
+        """Every change as a table: tick, dag_id, run, task_id, map_index, try_number, old, new, cause."""
+        import pandas as pd
+        tries = [0] * len(self._task_of)
+        rows = []
+        for n, (tick, ti, old, new) in enumerate(zip(self._event_tick, self._event_ti, self._event_old,
+                                                     self._event_new, strict=True)):
+            run = self._run_of[ti]
+            tries[ti] += _counts_a_try(run.plan, self._task_of[ti], old, new)
+            rows.append((int(tick), run.plan.dag.dag_id, run.number, run.plan.ids[self._task_of[ti]],
+                         self._map_index.get(ti, -1), tries[ti], NAMES[old], NAMES[new], self._causes.get(n)))
+        return pd.DataFrame(rows, columns=["tick", "dag_id", "run", "task_id", "map_index", "try_number", "old", "new",
+                                           "cause"])
+
+    @cached_property
+    def changes(self) -> list[list[tuple[int, str]]]:
+        """For every label, its states over time: ``[(tick, state), ...]``, beginning with (0, initial state)."""
+        found: list[list[tuple[int, str]]] = [[(0, NAMES[s])] for s in self._initial]
+        for tick, ti, new in zip(self._event_tick.tolist(), self._event_ti, self._event_new, strict=True):
+            found[ti].append((tick, NAMES[new]))
+        return [found[ti] for ti in self._order]
+
+    def states_at(self, tick: int) -> dict[str, str]:
+        """``{label: state}`` at the end of a tick; ``states_at(0)`` is the initial state."""
+        codes = self._codes_at(self._check_tick(tick))
+        return {self._label(ti, tick): NAMES[codes[ti]] for ti in self._order if self._exists(ti, tick)}
+
+    def _exists(self, ti: int, tick: int) -> bool:
+        return self._map_index.get(ti, 0) == 0 or self._born[ti] <= tick
+
+    @property
+    def final_states(self) -> dict[str, str]:
+        """``{label: state}`` at the end."""
+        return self.states_at(self.last_tick)
+
+    @property
+    def tries(self) -> dict[str, int]:
+        """``{label: tries}``: how often each was scheduled; skipped and upstream_failed ones stay at 0."""
+        return {self._label(ti): self._final_tries[ti] for ti in self._order}
+
+    def table(self, tick: int | None = None) -> pd.DataFrame:
+        """Every task instance at the end of a tick: state, try, and why it is where it is."""
+        import pandas as pd
+        tick = self._check_tick(tick)
+        situation = _explain.Situation(self, tick)
+        rows = []
+        for ti in self._order:
+            if self._exists(ti, tick):
+                reason = situation.reason(ti)
+                rows.append((self._label(ti, tick), reason.state, reason.code, reason.text))
+        return pd.DataFrame(rows, columns=["task", "state", "reason", "why"]).set_index("task")
+
+    # ---- verdicts ---------------------------------------------------------------------------------------------
+
+    def run(self, run: int | None = None, dag_id: str | None = None) -> Run:
+        """The record of one run: .state, .due, .started, .ended (ticks), .cause."""
+        found = [r for r in self._runs if run in (None, r.number) and dag_id in (None, r.plan.dag.dag_id)]
+        if len(found) == 1:
+            return found[0]
+        names = choices(r.label for r in (found or self._runs))
+        raise DagkitError(f"{'several runs fit' if found else 'no such run'}; name one with run= and dag_id=: {names}.")
+
+    @property
+    def run_state(self) -> str:
+        """Airflow's verdict on the only run: it looks at the effective leaves. See ``run_states`` for several."""
+        return self.run().state
+
+    @property
+    def run_states(self) -> dict[str, str]:
+        """``{dag_id@run: state}``."""
+        return {r.label: r.state for r in self._runs}
+
+    @property
+    def any_failed(self) -> bool:
+        """The naive verdict: did any task instance end failed or upstream_failed?"""
+        final = self._codes_at(self.last_tick)
+        return bool(((final == FAILED) | (final == UPSTREAM_FAILED)).any())
+
+    @property
+    def stalled(self) -> bool:
+        """Nothing is left on the calendar, and task instances are unfinished."""
+        return not self._stopped_early and any(NAMES[c] not in _FINISHED_NAMES for c in self._codes_at(self.last_tick))
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What real Airflow accepts without a word although it goes wrong, and what a reader might not expect."""
+        return _explain.warnings(self)
+
+    # ---- reasons ----------------------------------------------------------------------------------------------
+
+    def explain(self, task: str, tick: int | None = None, *, run: int | None = None,
+                dag_id: str | None = None) -> _explain.Reason:
+        """Why a task instance is where it is at the end of a tick (default: the last), and what would change it.
+
+        >>> from dagkit import examples, simulate
+        >>> print(simulate(examples.orders()).explain("extract_users", tick=1))
+        extract_users is scheduled: pool 'db' is full (1 of 1 used by extract_orders).
+        """
+        ti = self._ti(task, run, dag_id)
+        return _explain.Situation(self, self._check_tick(tick)).explain(ti)
+
+    def why(self, task: str, *, run: int | None = None, dag_id: str | None = None) -> pd.DataFrame:
+        """The reasons of one task instance over time, as intervals of ticks (both ends included)."""
+        import pandas as pd
+        rows = [(start, end, r.state, r.code, r.text) for start, end, r in
+                _explain.timeline(self, self._ti(task, run, dag_id))]
+        return pd.DataFrame(rows, columns=["from", "to", "state", "reason", "why"])
+
+    def waiting(self, tick: int | None = None) -> pd.DataFrame:
+        """Every unfinished task instance at the end of a tick, with its reason."""
+        table = self.table(tick)
+        return table[~table["state"].isin(_FINISHED_NAMES)]
+
+    @cached_property
+    def reasons(self) -> dict[str, list[tuple[int, int, _explain.Reason]]]:
+        """For every label its reasons over time, as (from tick, to tick, Reason)."""
+        return {label: list(_explain.timeline(self, ti)) for label, ti in self._by_label.items()}
+
+    @cached_property
+    def meters(self) -> list[_explain.Meter]:
+        """How full each pool and cap is over time, for those that some task instance uses."""
+        return _explain.meters(self)
+
+    # ---- other forms ------------------------------------------------------------------------------------------
+
+    def diff(self, other: Trace) -> Any:
+        """The first tick at which two traces part, and what made the difference."""
+        from .compare import diff
+        return diff(self, other)
+
+    def to_json(self) -> str:
+        """The whole trace as text; ``Trace.from_json`` brings it back."""
+        from .serial import trace_to_json
+        return trace_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Trace:
+        """A trace from what ``to_json`` wrote. Raises FormatError for anything else."""
+        from .serial import trace_from_json
+        return trace_from_json(text)
+
+    def to_html(self, path: str | Path) -> Path:
+        """One file with the player in it, which works offline in any browser."""
+        from .views.html_export import to_html
+        return to_html(self, path)
+
+    def gantt(self, **options: Any) -> Any:
+        """A picture: one row per task instance, its states as segments."""
+        from .views import trace_gantt
+        return trace_gantt(self, **options)
+
+    def _columns(self) -> Iterator[Sequence[Any]]:
+        yield from (self._initial, self._tick_no, self._tick_end, self._event_ti, self._event_new,
+                    sorted(self._causes.items()))
+
+    def __eq__(self, other: object) -> bool:
+        """Two traces are equal when the same task instances made the same changes at the same ticks."""
+        return isinstance(other, Trace) and self.labels == other.labels and all(
+            a == b for a, b in zip(self._columns(), other._columns(), strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_FINISHED_NAMES = frozenset(NAMES[c] for c in FINISHED)
+
+
+def _counts_a_try(plan: Plan, task: int, old: int, new: int) -> bool:
+    """try_number grows when a TI is scheduled, except after a sensor's sleep, a deferral or a requeue."""
+    if new == CODE["success"]:
+        return old == NONE and task in plan.empty
+    return new == CODE["scheduled"] and old in (NONE, CODE["up_for_retry"]) and old != UP_FOR_RESCHEDULE

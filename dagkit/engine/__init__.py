@@ -44,7 +44,7 @@ def play(scenario: Scenario) -> Sim:
 def prepare(scenario: Scenario) -> Sim:
     """The situation before the first tick."""
     plans = [Plan(dag, number) for number, dag in enumerate(scenario.dags)]
-    sim = Sim(scenario, plans, Executors(scenario.executor))
+    sim = Sim(scenario, plans)
     sim.script = Script(scenario.outcomes, scenario.durations, plans)
     for plan in plans:
         plan.scripted |= sim.script.outcomes.tasks(plan)
@@ -87,17 +87,6 @@ def _force(sim: Sim, label: str, state: int) -> None:
     sim.initial = bytes(sim.state)
     del sim.event_ti[:], sim.event_new[:]
     sim.causes.clear()
-
-
-class Executors:
-    """The executors of a scenario by name; None is the default one."""
-
-    def __init__(self, given: Any):
-        from ..executors import LocalExecutor
-        self.default = given if given is not None else LocalExecutor()
-
-    def get(self, name: str | None) -> Any:
-        return self.default
 
 
 __all__ = ["play", "prepare", "simulate"]

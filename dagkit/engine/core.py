@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from heapq import heappush
-from typing import Any
 
 from ..scenario import Scenario
 from ..states import FINISHED, NONE
@@ -56,8 +55,8 @@ class Sim:
     every walk; the low bits hold the TI's number), map_index (only mapped ones).
     """
 
-    def __init__(self, scenario: Scenario, plans: list[Plan], executors: Any):
-        self.scenario, self.plans, self.executors = scenario, plans, executors
+    def __init__(self, scenario: Scenario, plans: list[Plan]):
+        self.scenario, self.plans = scenario, plans
         self.cascade = scenario.config.pacing == "lesson"
         self.now = 0
         self.state = bytearray()

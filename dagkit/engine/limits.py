@@ -11,8 +11,10 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..executors import executor_of
+from ..scenario import Scenario
 from ..states import QUEUED, SCHEDULED
-from .plan import MASK
+from .plan import MASK, Plan
 
 if TYPE_CHECKING:
     from .core import Run, Sim
@@ -73,29 +75,41 @@ class Head:
         self.parked_at: tuple[int, int] | None = None
 
 
+class Need(NamedTuple):
+    """What one TI takes of one limit. kept: it keeps it while it is deferred or awaits input."""
+
+    limit: LimitName
+    cap: float
+    places: int
+    kept: bool
+
+
+def needs_of(scenario: Scenario, plan: Plan, run_no: int, cls: int) -> list[Need]:
+    """Every limit a class of tasks meets, in the order Airflow checks them. An unknown pool has no places."""
+    pool, slots, executor, _, (per_dag, per_run), task = plan.classes[cls]
+    config, dag_id = scenario.config, plan.dag.dag_id
+    found = scenario.pools.get(pool)
+    cap = 0 if found is None else UNLIMITED if found.slots == -1 else found.slots
+    chosen = executor_of(scenario, executor)
+    needs = [Need(LimitName("parallelism", ""), config.parallelism * config.schedulers, 1, False),
+             Need(LimitName("pool", pool), cap, slots, found is not None and found.include_deferred),
+             Need(LimitName("max_active_tasks", dag_id, run_no), plan.dag.max_active_tasks, 1, False)]
+    task_id = plan.ids[task] if task >= 0 else ""
+    if per_dag is not None:
+        needs.append(Need(LimitName("max_active_tis_per_dag", f"{dag_id}.{task_id}"), per_dag, 1, True))
+    if per_run is not None:
+        needs.append(Need(LimitName("max_active_tis_per_dagrun", f"{dag_id}.{task_id}", run_no), per_run, 1, True))
+    needs.append(Need(LimitName("executor", chosen.name), chosen.slots(config), 1, False))
+    return needs
+
+
 def head_of(sim: Sim, run: Run, cls: int) -> Head:
-    """The head of a class in a run, made on first use. Its limits stand in the order Airflow checks them."""
+    """The head of a class in a run, made on first use."""
     head = run.heads.get(cls)
     if head is None:
-        limits, plan, scenario = sim.limits, run.plan, sim.scenario
-        pool, slots, executor, _, (per_dag, per_run), task = plan.classes[cls]
-        config = scenario.config
-        found = scenario.pools.get(pool)
-        cap = 0 if found is None else UNLIMITED if found.slots == -1 else found.slots
-        dag_id, run_no = plan.dag.dag_id, run.number
-        task_id = f"{dag_id}.{plan.ids[task]}" if task >= 0 else ""
-        chosen = sim.executors.get(executor)
-        needs = [(limits.add(LimitName("parallelism", ""), config.parallelism * config.schedulers), 1),
-                 (limits.add(LimitName("pool", pool), cap), slots),
-                 (limits.add(LimitName("max_active_tasks", dag_id, run_no), plan.dag.max_active_tasks), 1)]
-        keeps = [needs[1]] if found is not None and found.include_deferred else []
-        for knob, value, of_run in (("max_active_tis_per_dag", per_dag, None),
-                                    ("max_active_tis_per_dagrun", per_run, run_no)):
-            if value is not None:
-                needs.append((limits.add(LimitName(knob, task_id, of_run), value), 1))
-                keeps.append(needs[-1])
-        needs.append((limits.add(LimitName("executor", chosen.name), chosen.slots(config)), 1))
-        head = run.heads[cls] = Head(run, cls, tuple(needs), tuple(keeps))
+        needs = [(sim.limits.add(n.limit, n.cap), n) for n in needs_of(sim.scenario, run.plan, run.number, cls)]
+        head = run.heads[cls] = Head(run, cls, tuple((i, n.places) for i, n in needs),
+                                     tuple((i, n.places) for i, n in needs if n.kept))
     return head
 
 

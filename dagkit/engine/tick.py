@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from heapq import heappop
 from typing import TYPE_CHECKING
 
+from ..executors import executor_of
 from ..states import QUEUED, RUNNING, SCHEDULED, SUCCESS, UP_FOR_RESCHEDULE
 from . import decide, ending, limits, mapping, runs
 from .plan import MASK
@@ -122,8 +123,7 @@ def admit(sim: Sim, now: int) -> None:
     sim.record_all(queued, QUEUED)
     at_once = []
     for ti in queued:
-        run = sim.run_of[ti]
-        executor = sim.executors.get(run.plan.tasks[sim.task_of[ti]].executor)
+        executor = executor_of(sim.scenario, sim.run_of[ti].plan.tasks[sim.task_of[ti]].executor)
         if executor.handover:
             sim.calendar.start[now + executor.handover].append(ti)
         else:

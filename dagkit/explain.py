@@ -1,0 +1,377 @@
+"""Why a task instance is where it is: recomputed from the trace, so it can never drift from what happened.
+
+A reason is the *first* check that fails, in the order in which Airflow makes them, against the usage at the end of
+the tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from . import trigger_rules
+from .engine.limits import LimitName, Need, needs_of
+from .errors import choices, nearest, shown
+from .states import (
+    AWAITING_INPUT,
+    DEFERRED,
+    EXECUTION,
+    FAILED,
+    FINISHED,
+    NAMES,
+    NONE,
+    QUEUED,
+    REMOVED,
+    RUNNING,
+    SCHEDULED,
+    SKIPPED,
+    SUCCESS,
+    UP_FOR_RESCHEDULE,
+    UP_FOR_RETRY,
+    UPSTREAM_FAILED,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .engine.core import Run
+    from .trace import Trace
+
+MANY = 5   # names in a sentence
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a task instance is in its state. Printing it gives the sentence.
+
+    code: stable name of the failing check. blockers: labels of what stands in the way. unblocks_at: the tick of its
+    next state change in this trace, or None. known_ahead: True where that tick is fixed beforehand (a delay, a
+    timeout). remedy: the knob that would help, or "".
+    """
+
+    label: str
+    state: str
+    code: str
+    text: str
+    blockers: tuple[str, ...] = ()
+    remedy: str = ""
+    unblocks_at: int | None = field(default=None, compare=False)
+    known_ahead: bool = field(default=False, compare=False)
+
+    def __str__(self) -> str:
+        return f"{shown(self.label)} is {self.state}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Meter:
+    """One pool or cap over time. size: its places, None for unlimited. used: (tick, places in use) at each change."""
+
+    name: str
+    kind: str
+    size: int | None
+    used: list[tuple[int, int]]
+
+
+class Situation:
+    """The states of all task instances at the end of one tick, ready to be asked."""
+
+    def __init__(self, trace: Trace, tick: int):
+        self.trace, self.tick = trace, tick
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        return self.trace._codes_at(self.tick)
+
+    @cached_property
+    def active(self) -> list[int]:
+        """TIs that are queued or running, or parked while they keep a place."""
+        import numpy as np
+        return np.flatnonzero(np.isin(self.codes, [QUEUED, RUNNING, DEFERRED, AWAITING_INPUT])).tolist()
+
+    @cached_property
+    def holders(self) -> dict[LimitName, list[tuple[int, int]]]:
+        """For each limit in use, the TIs that hold places in it: (ti, places)."""
+        found: dict[LimitName, list[tuple[int, int]]] = {}
+        for ti in self.active:
+            executing = int(self.codes[ti]) in EXECUTION
+            for need in needs(self.trace, ti):
+                if executing or need.kept:
+                    found.setdefault(need.limit, []).append((ti, need.places))
+        return found
+
+    def used(self, limit: LimitName) -> int:
+        return sum(places for _, places in self.holders.get(limit, ()))
+
+    def explain(self, ti: int) -> Reason:
+        """The reason of one TI, with its next change."""
+        reason = self.reason(ti)
+        following = next(((t, e) for t, _, e in self.trace._changes_of(ti) if t > self.tick), None)
+        at = following[0] if following else None
+        known = reason.state in ("up_for_retry", "running") and at is not None
+        return Reason(reason.label, reason.state, reason.code, reason.text, reason.blockers, reason.remedy, at, known)
+
+    def reason(self, ti: int) -> Reason:
+        state = int(self.codes[ti])
+        code, text, blockers, remedy = self._why(ti, state)
+        return Reason(self.trace._label(ti, self.tick), NAMES[state], code, text,
+                      tuple(self.trace._label(b, self.tick) for b in blockers), remedy)
+
+    def _why(self, ti: int, state: int) -> tuple[str, str, Sequence[int], str]:
+        run = self.trace._run_of[ti]
+        if state in FINISHED:
+            return self._finished(ti, state, run)
+        if state == SCHEDULED:
+            return self._scheduled(ti, run)
+        if state == QUEUED:
+            return "worker", "handed to the executor, not yet picked up by a worker.", (), ""
+        if state == RUNNING:
+            end = self._next(ti)
+            return "running", f"a worker executes it{f' until tick {end}' if end else ''}.", (), ""
+        if state == UP_FOR_RETRY:
+            return self._retry(ti, run)
+        if state == NONE:
+            return self._none(ti, run)
+        return NAMES[state], f"{_MEANING[state]}.", (), ""
+
+    # ---- none -------------------------------------------------------------------------------------------------
+
+    def _none(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
+        if run.due > self.tick:
+            return "run_not_due", f"its run falls due at tick {run.due}.", (), ""
+        if run.started is None or run.started > self.tick:
+            cap = run.plan.dag.max_active_runs
+            ahead = [r for r in self.trace._runs if r.plan.number == run.plan.number and r.started is not None
+                     and r.started <= self.tick and (r.ended is None or r.ended > self.tick)]
+            return ("max_active_runs", f"its run is queued: {len(ahead)} of max_active_runs {cap} are running "
+                    f"({choices(r.label for r in ahead)}).", (), "raise max_active_runs")
+        if run.ended is not None and run.ended <= self.tick:
+            return "run_ended", f"its run has ended ({run.state}), so nobody looks at it any more.", (), "clear the task"
+        return self._dependencies(ti, run)
+
+    def _dependencies(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
+        from .engine.mapping import relevant
+        plan, task = run.plan, self.trace._task_of[ti]
+        view: Any = _View(self.trace)
+        rule = plan.rule[task]
+        above = [u for t in plan.up[task] for u in relevant(view, ti, run, t)]
+        open_above = [u for u in above if int(self.codes[u]) not in FINISHED]
+        if open_above and rule != "always":
+            return ("trigger_rule", f"trigger rule {rule} waits for {self._names(open_above)}.", open_above, "")
+        for kind, tasks, words in (("setup", plan.indirect_setups, "its setup"),
+                                   ("teardown_scope", plan.scope, "the work between its setup and itself:")):
+            still = [u for t in tasks.get(task, ()) for u in relevant(view, ti, run, t)
+                     if int(self.codes[u]) not in FINISHED]
+            if still:
+                return kind, f"it waits for {words} {self._names(still)}.", still, ""
+        if task in plan.past and run.number:
+            return self._past(ti, run, task)
+        decided = trigger_rules.verdict(rule, [int(self.codes[u]) for u in above])
+        if decided == trigger_rules.WAIT:
+            gone = [u for u in above if int(self.codes[u]) == REMOVED]
+            return ("trigger_rule", f"trigger rule {rule} can never hold, because {self._names(gone)} "
+                    "was removed from the Dag.", gone, "clear or mark the task")
+        return "next_pass", "its dependencies are met; the scheduler looks at it in its next pass.", (), ""
+
+    def _past(self, ti: int, run: Run, task: int) -> tuple[str, str, Sequence[int], str]:
+        before = next((r for r in self.trace._runs if r.plan.number == run.plan.number
+                       and r.number == run.number - 1), None)
+        spec = run.plan.tasks[task]
+        same = before.plan.index.get(spec.task_id) if before else None
+        if before is None or same is None:
+            return ("previous_run", "the run before it has no such task, and depends_on_past never lets it pass.", (),
+                    "set ignore_first_depends_on_past, or mark the earlier one success")
+        wanted = [same, *(before.plan.down[same] if spec.wait_for_downstream else ())]
+        still = [i for t in wanted for i in before.tis(t) if int(self.codes[i]) not in (SUCCESS, SKIPPED)]
+        knob = "wait_for_downstream" if spec.wait_for_downstream else "depends_on_past"
+        if not still:
+            return "next_pass", "its dependencies are met; the scheduler looks at it in its next pass.", (), ""
+        states = choices(f"{self._names([i])} ({NAMES[int(self.codes[i])]})" for i in still[:MANY])
+        return ("previous_run", f"{knob}: the previous run must first have {states} succeeded or skipped.", still,
+                "mend the previous run")
+
+    # ---- scheduled --------------------------------------------------------------------------------------------
+
+    def _scheduled(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
+        if run.ended is not None and run.ended <= self.tick:
+            return "run_ended", f"its run has ended ({run.state}), so it is not queued any more.", (), "clear the task"
+        for need in needs(self.trace, ti):
+            used = self.used(need.limit)
+            if used + need.places > need.cap:
+                return self._full(need, used)
+        return "not_examined", "it would fit, but the scheduler has not looked at it in this pass.", (), ""
+
+    def _full(self, need: Need, used: int) -> tuple[str, str, Sequence[int], str]:
+        limit, cap = need.limit, int(need.cap)
+        holders = [ti for ti, _ in self.holders.get(limit, ())]
+        if limit.kind == "pool":
+            pool = shown(limit.name)
+            if limit.name not in self.trace.scenario.pools:
+                known = self.trace.scenario.pools
+                return ("unknown_pool", f"pool '{pool}' does not exist, so it never starts.{nearest(limit.name, known)}",
+                        (), f"create pool '{pool}'")
+            if need.places > cap:
+                return ("pool_too_small", f"it asks for {need.places} slots of pool '{pool}', which has only {cap}; "
+                        "it never starts.", (), f"give pool '{pool}' at least {need.places} slots, or lower pool_slots")
+            free = f", and it needs {need.places}" if need.places > 1 else ""
+            by = f" used by {self._names(holders)}" if holders else " used"
+            full = "is full" if used >= cap else "has too little room"
+            return ("pool", f"pool '{pool}' {full} ({used} of {cap}{by}{free}).", holders,
+                    f"give pool '{pool}' more slots")
+        what = {"parallelism": "parallelism is used up", "executor": f"{limit.name} is full",
+                "max_active_tasks": f"max_active_tasks of Dag '{shown(limit.name)}' is reached",
+                "max_active_tis_per_dag": f"max_active_tis_per_dag of '{shown(limit.name)}' is reached",
+                "max_active_tis_per_dagrun": f"max_active_tis_per_dagrun of '{shown(limit.name)}' is reached",
+                }[limit.kind]
+        knob = "parallelism of the executor" if limit.kind == "executor" else limit.kind
+        return limit.kind, f"{what} ({used} of {cap} used by {self._names(holders)}).", holders, f"raise {knob}"
+
+    # ---- the rest ---------------------------------------------------------------------------------------------
+
+    def _retry(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
+        at = self._next(ti)
+        tries = sum(1 for t, new, _ in self.trace._changes_of(ti) if new == RUNNING and t <= self.tick)
+        allowed = run.plan.tasks[self.trace._task_of[ti]].retries + 1
+        until = f"the next one may start at tick {at}" if at else "its delay never ends in this trace"
+        return "retry_delay", f"try {tries} of {allowed} failed; {until} (retry_delay).", (), "lower retry_delay"
+
+    def _finished(self, ti: int, state: int, run: Run) -> tuple[str, str, Sequence[int], str]:
+        from .engine.mapping import relevant
+        changes = [(t, e) for t, new, e in self.trace._changes_of(ti) if t <= self.tick and new == state]
+        cause = self.trace._causes.get(changes[-1][1]) if changes else None
+        if cause == "trigger_rule":
+            plan, task = run.plan, self.trace._task_of[ti]
+            view: Any = _View(self.trace)
+            wanted = {UPSTREAM_FAILED: (FAILED, UPSTREAM_FAILED), SKIPPED: (SKIPPED, SUCCESS, FAILED, UPSTREAM_FAILED)}
+            above = [u for t in (*plan.up[task], *plan.indirect_setups.get(task, ())) for u in relevant(view, ti, run, t)]
+            codes = self.trace._codes_at(changes[-1][0])
+            guilty = [u for u in above if int(codes[u]) in wanted.get(state, ())] or above
+            if state == SKIPPED and plan.rule[task] in _SKIPS_WITH_SKIPPED:
+                guilty = [u for u in guilty if int(codes[u]) == SKIPPED] or guilty
+            named = choices(f"{self._names([u])} is {NAMES[int(codes[u])]}" for u in guilty[:MANY])
+            return "trigger_rule", f"its trigger rule {plan.rule[task]} cannot hold: {named}.", guilty, "mend it and clear"
+        text = _CAUSES.get(cause or "", "finished" if state != REMOVED else "its task is no longer in the Dag")
+        return cause or "finished", f"{text}.", (), ""
+
+    def _next(self, ti: int) -> int | None:
+        return next((t for t, _, _ in self.trace._changes_of(ti) if t > self.tick), None)
+
+    def _names(self, tis: Sequence[int]) -> str:
+        return choices((self.trace._label(ti, self.tick) for ti in tis), MANY)
+
+
+class _View:
+    """What ``mapping.relevant`` needs to know of a finished simulation."""
+
+    def __init__(self, trace: Trace):
+        self.task_of, self.map_index = trace._task_of, trace._map_index
+
+
+_MEANING = {UP_FOR_RESCHEDULE: "a sensor, asleep until its next check", DEFERRED: "parked with the triggerer",
+            AWAITING_INPUT: "it waits for a person's answer"}
+_SKIPS_WITH_SKIPPED = {"all_success", "none_skipped", "all_done_min_one_success", "one_success", "one_done",
+                       "none_failed_min_one_success", "all_done_setup_success"}
+_CAUSES = {
+    "branch": "a branch did not follow it", "short_circuit": "a short circuit above it skipped everything after it",
+    "own_skip": "it skipped itself", "fail_fast": "fail_fast stopped the run after a failure",
+    "dagrun_timeout": "the run took longer than dagrun_timeout", "execution_timeout": "it ran into execution_timeout",
+    "max_map_length": "it returned a list longer than max_map_length", "cleared": "it was cleared",
+    "no_list": "a task is mapped over it, and it returned no list", "mapping_shrank": "the list is shorter now",
+}
+
+
+def needs(trace: Trace, ti: int) -> list[Need]:
+    """What a TI takes of which limits."""
+    run = trace._run_of[ti]
+    cls = run.plan.cls[trace._task_of[ti]]
+    key = run.plan.number, run.number, cls
+    cache: dict[Any, list[Need]] = trace.__dict__.setdefault("_needs", {})
+    if key not in cache:
+        cache[key] = needs_of(trace.scenario, run.plan, run.number, cls)
+    return cache[key]
+
+
+def timeline(trace: Trace, ti: int) -> Iterator[tuple[int, int, Reason]]:
+    """The reasons of one TI over time, equal neighbours joined; ends at the trace's last tick."""
+    ticks = [0, *dict.fromkeys(trace._tick_no)]
+    last = trace.last_tick
+    start, current = 0, Situation(trace, 0).reason(ti)
+    for tick in ticks[1:]:
+        if tick > last:
+            break
+        reason = _situation(trace, tick).reason(ti)
+        if reason != current:
+            yield start, tick - 1, current
+            start, current = tick, reason
+    yield start, last, current
+
+
+def _situation(trace: Trace, tick: int) -> Situation:
+    cache: dict[int, Situation] = trace.__dict__.setdefault("_situations", {})
+    if tick not in cache:
+        if len(cache) > 2000:
+            cache.clear()
+        cache[tick] = Situation(trace, tick)
+    return cache[tick]
+
+
+def meters(trace: Trace) -> list[Meter]:
+    """Usage over time of each limit that some TI could meet, from the events."""
+    caps: dict[LimitName, float] = {}
+    for ti in range(len(trace._task_of)):
+        for need in needs(trace, ti):
+            caps.setdefault(need.limit, need.cap)
+    used = {limit: 0 for limit in caps}
+    series: dict[LimitName, list[tuple[int, int]]] = {limit: [(0, 0)] for limit in caps}
+    for tick, ti, old, new in zip(trace._event_tick.tolist(), trace._event_ti, trace._event_old, trace._event_new,
+                                  strict=True):
+        for need in needs(trace, ti):
+            change = _holds(need, new) - _holds(need, old)
+            if change:
+                used[need.limit] += change
+                line = series[need.limit]
+                if line[-1][0] == tick:
+                    line[-1] = (tick, used[need.limit])
+                else:
+                    line.append((tick, used[need.limit]))
+    return [Meter(meter_name(limit), limit.kind, None if caps[limit] == float("inf") else int(caps[limit]),
+                  [line[0], *(b for a, b in zip(line, line[1:], strict=False) if a[1] != b[1])])
+            for limit, line in series.items()]
+
+
+def _holds(need: Need, state: int) -> int:
+    if state in EXECUTION or (need.kept and state in (DEFERRED, AWAITING_INPUT)):
+        return need.places
+    return 0
+
+
+def meter_name(limit: LimitName) -> str:
+    run = "" if limit.run is None else f"@{limit.run}"
+    return f"{limit.kind} {shown(limit.name)}{run}".strip() if limit.kind != "executor" else shown(limit.name)
+
+
+def warnings(trace: Trace) -> list[str]:
+    """What Airflow accepts although it can never work, unstarted work, and caps a reader may not expect."""
+    found: list[str] = []
+    scenario = trace.scenario
+    for plan in trace._plans:
+        found += plan.dag.warnings
+        for task in plan.tasks:
+            who = f"task '{shown(task.task_id)}'"
+            pool = scenario.pools.get(task.pool)
+            if pool is None:
+                found.append(f"{who}: pool '{shown(task.pool)}' does not exist; Airflow accepts that and never runs it."
+                             f"{nearest(task.pool, scenario.pools)}")
+            elif pool.slots != -1 and task.pool_slots > pool.slots:
+                found.append(f"{who}: it asks for {task.pool_slots} slots of pool '{shown(task.pool)}', which has "
+                             f"{pool.slots}; Airflow accepts that and never runs it.")
+    if trace.stalled:
+        codes = trace._codes_at(trace.last_tick)
+        stuck = [ti for ti in trace._order if int(codes[ti]) not in FINISHED]
+        situation = Situation(trace, trace.last_tick)
+        for ti in stuck[:MANY]:
+            found.append(f"stalled: {situation.reason(ti)}")
+        if len(stuck) > MANY:
+            found.append(f"stalled: {len(stuck) - MANY} more task instances wait as well.")
+    return found

@@ -72,10 +72,16 @@ def browser() -> Iterator[Any]:
     executable = chromium_path()
     if executable is None:
         pytest.skip("no Chromium found; install one or name it with DAGKIT_CHROMIUM")
-    with sync_api.sync_playwright() as playwright:
+    try:
+        playwright = sync_api.sync_playwright().start()
+    except Exception as error:  # its driver is a program of its own and may lack a library of the system
+        pytest.skip(f"playwright does not start: {error} (on Debian it needs libatomic1)")
+    try:
         running = playwright.chromium.launch(executable_path=executable, args=list(CHROMIUM_FLAGS))
         yield running
         running.close()
+    finally:
+        playwright.stop()
 
 
 def browser_required() -> bool:

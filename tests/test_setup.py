@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -137,6 +138,12 @@ def test_readme_names_only_targets_and_files_that_exist():
     assert set(re.findall(r"\bmake ([a-z][a-z-]*)\b(?= |`|$|\n)", text)) <= targets | {"it"}
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (ROOT / link).exists(), link
+
+
+def test_the_readmes_example_prints_what_it_says(capsys):
+    code, said = re.search(r"```python\n(.*?)```\n\n((?:    [^\n]*\n)+)", read("README.md"), re.S).groups()
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out == textwrap.dedent(said)
 
 
 def dry_run(*arguments: str) -> str:

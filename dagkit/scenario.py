@@ -110,6 +110,7 @@ class Scenario:
     also returns a list of 3. Missing entries mean success. durations: per label, ticks instead of the task's.
     runs: a number, a Runs, or a dictionary of either per dag_id. initial: states before the first tick, by label.
     executor, faults: where queued work goes, and what breaks. seed: for whatever is drawn at random.
+    changes: ``(tick, {what: new value})``, what a learner changes on the way; see ``Trace.fork``.
 
     A *label* is ``task`` or ``task[i]``, with ``dag.`` in front and ``@run`` behind where needed (runs count from 0).
     """
@@ -124,6 +125,7 @@ class Scenario:
     runs: Any = 1
     initial: Mapping[str, str] | None = None
     seed: int = 0
+    changes: Sequence[tuple[int, Mapping[str, Any]]] = ()
 
     def __post_init__(self) -> None:
         fix = object.__setattr__
@@ -140,6 +142,11 @@ class Scenario:
         if type(self.seed) is not int:
             raise DagkitError(f"seed must be a whole number, not {shown(repr(self.seed))}.")
         fix(self, "faults", tuple(self.faults))
+        fix(self, "changes", tuple(self.changes))
+        for tick, change in self.changes:
+            if type(tick) is not int or tick < 1:
+                raise DagkitError(f"changes: a change needs a tick >= 1, not {shown(repr(tick))}.")
+            self.merged({name: value for name, value in change.items() if name != "clear"})
 
     @property
     def dag(self) -> Dag:
@@ -158,6 +165,39 @@ class Scenario:
             if name not in known:
                 raise DagkitError(f"scenario: '{shown(name)}' is unknown.{nearest(name, known)} Known: {choices(known, 12)}.")
         return dataclasses.replace(self, **changes)
+
+
+    def merged(self, change: Mapping[str, Any]) -> Scenario:
+        """The scenario after a change on the way: pools, outcomes and durations are merged, a Dag is swapped by id."""
+        known = ("pools", "outcomes", "durations", "config", "dag", "tasks")
+        new: dict[str, Any] = {}
+        for name, value in change.items():
+            if name not in known:
+                raise DagkitError(f"change: '{shown(name)}' cannot be changed on the way.{nearest(name, known)} "
+                                  f"Known: {choices((*known, 'clear'))}.")
+            if name in ("pools", "outcomes", "durations"):
+                new[name] = {**getattr(self, name), **dict(_mapping(name, value))}
+            elif name == "config":
+                new[name] = value
+            else:
+                new["dags"] = self._with_dags(new.get("dags", self.dags), name, value)
+        return dataclasses.replace(self, changes=(), **new)
+
+    def _with_dags(self, dags: Sequence[Dag], name: str, value: Any) -> tuple[Dag, ...]:
+        """``dag``: a new definition. ``tasks``: ``{task_id: {parameter: value}}``, edits of single tasks."""
+        if name == "dag":
+            ids = [dag.dag_id for dag in dags]
+            if value.dag_id not in ids:
+                raise DagkitError(f"change: no Dag is called '{shown(value.dag_id)}'.{nearest(value.dag_id, ids)}")
+            return tuple(value if dag.dag_id == value.dag_id else dag for dag in dags)
+        edited = list(dags)
+        for task_id, parameters in _mapping("tasks", value):
+            places = [i for i, dag in enumerate(edited) if task_id in dag]
+            if not places:
+                edited[0][task_id]                        # raises, with the nearest name
+            for i in places:
+                edited[i] = edited[i].replace(task_id, **parameters)
+        return tuple(edited)
 
 
 def _mapping(what: str, given: Any) -> Iterable[tuple[str, Any]]:

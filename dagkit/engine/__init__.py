@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import DagkitError
 from ..scenario import Scenario, as_scenario
 from ..states import FINISHED, REMOVED, code
-from . import runs
+from . import changes, mapping, runs
 from .core import Run, Sim
 from .plan import Plan
 from .script import Script, readings
@@ -52,8 +52,14 @@ def prepare(scenario: Scenario) -> Sim:
     for plan in plans:
         _add_runs(sim, plan)
     sim.rank_all()
+    for run in sim.runs if any(plan.mapped for plan in plans) else ():
+        mapping.expand_literals(sim, run)
+        for ti in (ti for t in range(run.plan.n) for ti in run.tis(t)):
+            sim.rank[ti] = sim.rank_of(ti)  # type: ignore[index]
+            mapping.recount(sim, ti)
     for label, state in (scenario.initial or {}).items():
         _force(sim, label, code(state))
+    changes.put_on_calendar(sim, scenario)
     return sim
 
 

@@ -57,7 +57,10 @@ def fail(sim: Sim, ti: int, cause: str | None = None, *, retry: bool = True) -> 
         sim.record(ti, UP_FOR_RETRY, cause)
         due = sim.now + delay(sim, ti, run, spec)
         sim.not_before[ti] = due
-        sim.calendar.look[due].append(ti)
+        if due > sim.now:
+            sim.calendar.look[due].append(ti)
+        else:
+            sim.look_at(ti)
     else:
         sim.settle(ti, FAILED, cause)
         if run.plan.dag.fail_fast:

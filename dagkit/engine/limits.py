@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..executors import executor_of
 from ..scenario import Scenario
-from ..states import QUEUED, SCHEDULED
+from ..states import EXECUTION, QUEUED, SCHEDULED
 from .plan import MASK, Plan
 
 if TYPE_CHECKING:
     from .core import Run, Sim
 
 UNLIMITED = float("inf")
+HOLDING = EXECUTION
 
 
 class LimitName(NamedTuple):

@@ -157,20 +157,41 @@ def _grow(sim: Sim, run: Run, task: int, count: int) -> None:
     """Append instances up to ``count``; everything below counts one more upstream for each."""
     instances = run.instances[task]
     for index in range(len(instances), count):
-        new = len(sim.state)
-        sim.state.append(NONE)
-        sim.tries.append(0)
-        sim.pending.append(0)
-        sim.task_of.append(task)
-        sim.run_of.append(run)
+        new = new_ti(sim, run, task)
         sim.map_index[new] = index
         sim.born[new] = sim.now
-        sim.rank.append(sim.rank_of(new))  # type: ignore[attr-defined]
+        sim.rank[new] = sim.rank_of(new)  # type: ignore[index]
         instances.append(new)
-        run.left += 1
     for d in run.plan.down[task]:
         for di in run.tis(d):
             recount(sim, di)
+
+
+def new_ti(sim: Sim, run: Run, task: int = 0) -> int:
+    """Append one TI to the columns; the caller says what it is."""
+    ti = len(sim.state)
+    sim.state.append(NONE)
+    sim.tries.append(0)
+    sim.pending.append(0)
+    sim.task_of.append(task)
+    sim.run_of.append(run)
+    if not isinstance(sim.rank, list):
+        sim.rank = [sim.rank_of(i) for i in range(ti)]
+    sim.rank.append(0)
+    run.left += 1
+    return ti
+
+
+def expand_literals(sim: Sim, run: Run) -> None:
+    """Tasks mapped over nothing but literals have their instances from the start (their width is in the Dag file)."""
+    for task in sorted(run.plan.mapped):
+        lengths = list(sources(run.plan, task).values())
+        if all(isinstance(n, int) for n in lengths) and (count := prod(lengths)) and task not in run.instances:  # type: ignore[arg-type]
+            first = run.ti[task]
+            run.instances[task] = [first]
+            sim.map_index[first] = 0
+            sim.born[first] = 0
+            _grow(sim, run, task, count)
 
 
 def _revise(sim: Sim, ti: int, run: Run, task: int) -> bool:
@@ -182,8 +203,8 @@ def _revise(sim: Sim, ti: int, run: Run, task: int) -> bool:
     count = prod(n for n in lengths if n is not None)
     instances = run.instances[task]
     for wi in instances[count:]:
-        if sim.state[wi] not in FINISHED:
-            sim.settle(wi, REMOVED, "mapping_shrank")
+        if sim.state[wi] != REMOVED:
+            stop(sim, wi, REMOVED, "mapping_shrank")
     if len(instances) < count:
         first_new = len(instances)
         _grow(sim, run, task, count)

@@ -67,7 +67,6 @@ class Plan:
         self.skips = relations.skips(self)                       # branch or short circuit -> tasks it may skip
         self.skipped_by = _reverse(self.skips, self.up)
         self.indirect_setups, self.scope = relations.setups(self)
-        self.watchers = _reverse({**self.indirect_setups, **self.scope}, None)   # finished setup -> who must look
         self.leaves = relations.effective_leaves(self)
         tasks = self.tasks
         self.group = [task.task_group for task in tasks]
@@ -75,6 +74,11 @@ class Plan:
         over = [s for t in tasks if t.expand for s in t.expand.values()]
         over += [s for sources in self.dag.groups.values() for s in sources.values()]
         self.producers = {self.index[s] for s in over if isinstance(s, str)}
+        # Who must look when a task that is not their direct upstream finishes: a setup, a scope, a mapping source.
+        sources = {t: tuple(self.index[s] for s in self.dag.groups[task.task_group].values() if isinstance(s, str))
+                   for t, task in enumerate(tasks) if task.task_group is not None}
+        self.watchers = _reverse({t: (*self.indirect_setups.get(t, ()), *self.scope.get(t, ()), *sources.get(t, ()))
+                                  for t in {**self.indirect_setups, **self.scope, **sources}}, None)
         self.past = {t for t, task in enumerate(tasks) if task.depends_on_past or task.wait_for_downstream}
         self.wakes_next_run = bool(self.past)
         self.special_down = bool(self.mapped or self.watchers or self.past)

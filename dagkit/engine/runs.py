@@ -17,12 +17,12 @@ def update(sim: Sim) -> None:
         if run.left == 0 and run.state == "running":
             end(sim, run, verdict(sim, run))
     sim.ended_runs = []
-    for run in sim.watched:
-        if run.state == "running" and deadlocked(sim, run):
-            end(sim, run, "failed", "deadlock")
     for queue in sim.waiting_runs:
         while queue and queue[0].due <= sim.now and sim.active[queue[0].plan.number] < _room(queue[0]):
             begin(sim, queue.popleft())
+    for run in sim.watched:
+        if run.state == "running" and deadlocked(sim, run):
+            end(sim, run, "failed", "deadlock")
 
 
 def _room(run: Run) -> int:
@@ -31,11 +31,14 @@ def _room(run: Run) -> int:
 
 def begin(sim: Sim, run: Run) -> None:
     """The run goes from queued to running; its tasks without upstreams are looked at."""
-    run.state, run.started = "running", sim.now
+    again = run.started is not None                        # a finished run in which something was cleared
+    run.state = "running"
     sim.active[run.plan.number] += 1
-    for task in run.plan.roots:
+    for task in range(run.plan.n) if again else run.plan.roots:
         for ti in run.tis(task):
             sim.look_at(ti)
+    if not again:
+        run.started = sim.now
     if run.plan.dag.dagrun_timeout is not None:
         sim.calendar.source[sim.now + int(run.plan.dag.dagrun_timeout)].append(lambda s, _, run=run: time_out(s, run))
     if not run.left:

@@ -1,0 +1,157 @@
+"""A learner's hand in a running simulation: resize a pool, clear a task, edit a Dag, from a tick on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..scenario import Scenario
+from ..states import FINISHED, NONE, REMOVED, RESTARTING, RUNNING, UP_FOR_RETRY
+from . import limits, mapping, runs
+from .ending import leave, stop
+from .limits import needs_of
+from .plan import Plan
+from .script import Script, readings
+
+if TYPE_CHECKING:
+    from .core import Run, Sim
+
+
+def put_on_calendar(sim: Sim, scenario: Scenario) -> None:
+    for tick, change in scenario.changes:
+        sim.calendar.source[tick].append(lambda s, _, change=change: apply(s, change))
+
+
+def apply(sim: Sim, change: Mapping[str, Any]) -> None:
+    """Carry out one change at the start of the tick. Keys are those of ``Trace.fork``."""
+    rest = {name: value for name, value in change.items() if name != "clear"}
+    if rest:
+        before, sim.scenario = sim.scenario, sim.scenario.merged(rest)
+        if sim.scenario.dags != before.dags:
+            _new_definitions(sim)
+        if "outcomes" in rest or "durations" in rest or sim.scenario.dags != before.dags:
+            _new_script(sim)
+        _resize(sim)
+    if "clear" in change:
+        clear(sim, change["clear"], fresh_script="outcomes" in rest)
+
+
+def _new_script(sim: Sim) -> None:
+    first_try = sim.script.first_try
+    sim.script = Script(sim.scenario.outcomes, sim.scenario.durations, sim.plans)
+    sim.script.first_try = first_try
+    for plan in sim.plans:
+        plan.scripted |= sim.script.outcomes.tasks(plan)
+        plan.timed |= sim.script.durations.tasks(plan)
+
+
+def _resize(sim: Sim) -> None:
+    """Every limit takes the cap it has now; what is in use stays in use."""
+    for run in sim.runs:
+        for cls in run.heads:
+            for need in needs_of(sim.scenario, run.plan, run.number, cls):
+                number = sim.limits.number.get(need.limit)
+                if number is not None and sim.limits.cap[number] != need.cap:
+                    sim.limits.resize(number, need.cap)
+
+
+def clear(sim: Sim, labels: Any, *, fresh_script: bool = False) -> None:
+    """Airflow's clear: the task instances go back to none and run again, with all their retries.
+
+    A running one is *restarting* until its worker has stopped, and is then always retried. A finished run goes on.
+    """
+    for label in [labels] if isinstance(labels, str) else labels:
+        for plan, task, index, run_no, _ in readings(label, sim.plans):
+            for run in sim.runs:
+                if run.plan is plan and run_no in (None, run.number):
+                    for ti in run.tis(task):
+                        if index in (None, sim.map_index.get(ti)):
+                            _clear_one(sim, ti, run, task, fresh_script)
+
+
+def _clear_one(sim: Sim, ti: int, run: Run, task: int, fresh_script: bool) -> None:
+    if run.state in ("success", "failed"):
+        run.state, run.ended, run.cause = "queued", None, None
+        sim.waiting_runs[run.plan.number].appendleft(run)
+    sim.max_tries[ti] = sim.tries[ti] + run.plan.tasks[task].retries
+    if fresh_script:
+        sim.script.first_try[ti] = sim.tries[ti]
+    sim.revised.discard((task, run))
+    sim.returned.pop(ti, None)
+    if sim.state[ti] == RUNNING:
+        leave(sim, ti)
+        sim.record(ti, RESTARTING, "cleared")
+        sim.calendar.source[sim.now + 1].append(lambda s, _: _restarted(s, ti))
+    elif sim.state[ti] != NONE:
+        stop(sim, ti, NONE, "cleared")
+        sim.look_at(ti)
+
+
+def _restarted(sim: Sim, ti: int) -> None:
+    """The worker of a restarting TI has stopped: it is retried, whatever its tries."""
+    if sim.state[ti] == RESTARTING:
+        sim.record(ti, UP_FOR_RETRY, "cleared")
+        sim.look_at(ti)
+
+
+def _new_definitions(sim: Sim) -> None:
+    """The Dag files changed. A running run follows the newest definition: what left the file becomes removed."""
+    plans = [Plan(dag, number) for number, dag in enumerate(sim.scenario.dags)]
+    for run in sim.runs:
+        old, new = run.plan, plans[run.plan.number]
+        if old.dag is not new.dag and run.state in ("queued", "running"):
+            _follow(sim, run, old, new)
+    for number, plan in enumerate(plans):
+        if plan.dag is not sim.plans[number].dag:
+            sim.plans[number] = plan
+
+
+def _follow(sim: Sim, run: Run, old: Plan, new: Plan) -> None:
+    tis = []
+    for task, task_id in enumerate(old.ids):
+        if task_id not in new.index:
+            for ti in run.tis(task):
+                if sim.state[ti] != REMOVED:
+                    stop(sim, ti, REMOVED, "removed")
+            runs.watch(sim, run)
+    instances = {new.index[old.ids[t]]: tis for t, tis in run.instances.items() if old.ids[t] in new.index}
+    for task_id in new.ids:
+        if task_id in old.index:
+            tis.append(run.ti[old.index[task_id]])
+        else:
+            tis.append(mapping.new_ti(sim, run))
+    _unready(sim, run)
+    run.plan, run.ti, run.instances, run.heads = new, tis, instances, {}
+    for task in range(new.n):
+        for ti in run.tis(task):
+            sim.task_of[ti] = task
+    for task in range(new.n):
+        for ti in run.tis(task):
+            sim.rank[ti] = sim.rank_of(ti)  # type: ignore[index]
+            mapping.recount(sim, ti)
+            if sim.state[ti] not in FINISHED:
+                sim.look_at(ti)
+    _ready_again(sim, run)
+
+
+def _unready(sim: Sim, run: Run) -> None:
+    """Take the run's TIs out of the limits' books; ``_ready_again`` enters them under the new definition."""
+    for ti, state in _open(sim, run):
+        if state in limits.HOLDING:
+            limits.give_back(sim.limits, run.heads[run.plan.cls[sim.task_of[ti]]].needs)
+    for head in run.heads.values():
+        head.ready, head.key = [], None
+
+
+def _ready_again(sim: Sim, run: Run) -> None:
+    for ti, state in _open(sim, run):
+        task = sim.task_of[ti]
+        if state in limits.HOLDING:
+            for number, places in limits.head_of(sim, run, run.plan.cls[task]).needs:
+                sim.limits.used[number] += places
+        elif state == limits.SCHEDULED:
+            limits.make_ready(sim, ti, run, task)
+
+
+def _open(sim: Sim, run: Run) -> list[tuple[int, int]]:
+    return [(ti, sim.state[ti]) for task in range(len(run.ti)) for ti in run.tis(task) if sim.state[ti] not in FINISHED]

@@ -1,0 +1,10 @@
+"""A directory without any recorded case is an error, not a success."""
+
+from __future__ import annotations
+
+from .conftest import KINDS, cases_root
+
+
+def test_some_cases_are_there() -> None:
+    root = cases_root()
+    assert any(any(root.rglob(kind)) for kind in KINDS), f"no recorded cases below {root}: set DAGKIT_CASES"

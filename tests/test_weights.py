@@ -33,7 +33,8 @@ def weighted_dags(draw, most=14):
     tasks = []
     for i in range(n):
         ups = draw(st.lists(st.integers(0, i - 1), max_size=3)) if i else []
-        tasks.append(Task(f"t{i}", [f"t{u}" for u in ups], priority_weight=draw(weight), weight_rule=draw(rule)))
+        ups = [f"t{u}" for u in ups]
+        tasks.append(Task(f"t{i}", ups, priority_weight=draw(weight), weight_rule=draw(rule)))
     return Dag("dag", draw(st.permutations(tasks)))
 
 

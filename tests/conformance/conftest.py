@@ -32,7 +32,7 @@ def recorded() -> Callable[[str], list[Any]]:
 def count(request: pytest.FixtureRequest) -> Callable[[str, int], None]:
     """Note that so many cases of a kind were run, for the closing table."""
     def note(kind: str, cases: int) -> None:
-        COUNTED[kind] += cases
+        COUNTED[kind] = COUNTED.get(kind, 0) + cases
     return note
 
 

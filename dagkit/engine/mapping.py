@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ..states import FAILED, FINISHED, NONE, REMOVED, SKIPPED, SUCCESS, UPSTREAM_FAILED
-from . import decide
+from . import decide, ending
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def _revise(sim: Sim, ti: int, run: Run, task: int) -> bool:
     instances = run.instances[task]
     for wi in instances[count:]:
         if sim.state[wi] != REMOVED:
-            stop(sim, wi, REMOVED, "mapping_shrank")
+            ending.stop(sim, wi, REMOVED, "mapping_shrank")
     if len(instances) < count:
         first_new = len(instances)
         _grow(sim, run, task, count)

@@ -2,52 +2,86 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from .gantt import ticks
-from .picture import FONT, esc, num, plain, svg_root
+from .picture import brief, el, esc, num, plain, svg_root, text_style
 
-WIDE, TALL = 520, 220
-LEFT, RIGHT, TOP, BOTTOM = 56, 24, 26, 44
-STROKES = ("none", "7 4", "2 3", "9 3 2 3")
+WIDE, TALL = 520, 200
+LEFT, RIGHT, TOP, BOTTOM = 56, 24, 34, 44
+BASE = TOP + TALL
+NAMED = 16
+"""Up to so many steps carry their value."""
+RATIO = 40
+"""Above so many slots, each doubling takes the same room."""
+DASHES = ("none", "7 4", "2 3", "9 3 2 3")
 """Lines differ by dashes, not by colour alone."""
 INKS = ("#1f7ae0", "#c2571a", "#0b8f6a", "#a2489a")
 Points = Sequence[tuple[float, float]]
 
 
-def staircase(points: Points, *, prefix: str, floor: float | None = None, knee: float | None = None,
-              title: str = "Makespan against slots", x_label: str = "slots", y_label: str = "makespan") -> str:
-    """Makespan against slots as steps, with the floor no number of slots can pass and the knee that reaches it.
+def staircase(
+    points: Points, *, prefix: str, floor: float | None = None, knee: float | None = None,
+    here: float | None = None, title: str = "Makespan against slots", x_label: str = "slots",
+    y_label: str = "makespan",
+) -> str:
+    """Makespan against slots as steps, the floor no number of slots can pass, and the knee that reaches it.
 
     points: (slots, makespan), slots rising. floor: the critical path's length. knee: the saturation point.
+    here: the number of slots asked about, if any.
 
-    >>> "floor" in staircase([(1, 26), (2, 16)], floor=7, knee=7, prefix="s-")
+    >>> "floor 7" in staircase([(1, 26), (2, 16)], floor=7, knee=7, prefix="s-")
     True
     """
-    plot = Plot(points, extra_x=knee, extra_y=floor)
+    plot = Plot(points, extra_x=knee, extra_y=floor, by_ratio=max(p[0] for p in points) > RATIO)
     body = plot.axes(x_label, y_label)
     if floor is not None:
-        y = num(plot.y(floor))
-        body.append(f'<path class="dk-floor" d="M{LEFT} {y} H{LEFT + WIDE}"/>'
-                    f'<text class="dk-say" x="{LEFT + 6}" y="{num(plot.y(floor) - 6)}">'
-                    f"floor {floor:.6g}: the critical path</text>")
-    body.append(f'<path class="dk-line" stroke="{INKS[0]}" d="{plot.steps(points)}"/>')
-    body += [f'<circle class="dk-dot" cx="{num(plot.x(x))}" cy="{num(plot.y(y))}" r="3.5" fill="{INKS[0]}">'
-             f"<title>{x:.6g} slots: {y:.6g}</title></circle>" for x, y in points]
-    body += [f'<text class="dk-value" x="{num(plot.x(x))}" y="{num(plot.y(y) - 9)}">{y:.6g}</text>'
-             for k, (x, y) in enumerate(points) if len(points) <= 16 and (k == 0 or points[k - 1][1] != y)]
+        body.append(el("path", cls="dk-floor", d=f"M{LEFT} {num(plot.y(floor))} H{LEFT + WIDE}"))
+        body.append(_say(LEFT + 6, plot.y(floor) + 15, f"floor {brief(floor)}: the critical path"))
     if knee is not None:
-        y = floor if floor is not None else dict(points).get(knee, 0)
-        x = num(plot.x(knee))
-        body.append(f'<path class="dk-knee" d="M{x} {num(plot.y(y))} V{TOP + TALL}"/>'
-                    f'<circle class="dk-ring" cx="{x}" cy="{num(plot.y(y))}" r="8"/>'
-                    f'<text class="dk-say dk-end" x="{x}" y="{num(plot.y(y) - 26)}">saturation: {knee:.6g} slots</text>')
-    return svg_root(prefix, LEFT + WIDE + RIGHT, TOP + TALL + BOTTOM, title, style(f"{prefix}svg"), body)
+        body += _knee(plot, knee, floor if floor is not None else plot.at(points, knee))
+    body.append(el("path", cls="dk-line", stroke=INKS[0], d=plot.steps(points)))
+    body += _dots(plot, points, x_label)
+    if here is not None:
+        x, y = plot.x(here), plot.y(plot.at(points, here))
+        body.append(el("circle", cls="dk-ring", cx=x, cy=y, r=8))
+        body.append(_say(x + 12, y - 12, f"{brief(here)} {x_label}"))
+    return svg_root(prefix, LEFT + WIDE + RIGHT, BASE + BOTTOM, title, style(f"{prefix}svg"), body)
 
 
-def lines(*series: tuple[str, Points], prefix: str, title: str = "", x_label: str = "tick", y_label: str = "",
-          limit: float | None = None) -> str:
-    """One to four step lines over the same axes: ``("running", [(tick, n), ...])``. limit: a ceiling to draw.
+def _dots(plot: Plot, points: Points, x_label: str) -> list[str]:
+    """A dot for each number of slots; where the value changes, the value."""
+    found = []
+    for k, (x, y) in enumerate(points):
+        told = el("title", esc(f"{brief(x)} {x_label}: {brief(y)}"))
+        found.append(el("circle", told, cx=plot.x(x), cy=plot.y(y), r=3.5, fill=INKS[0]))
+        if len(points) <= NAMED and (k == 0 or points[k - 1][1] != y):
+            found.append(el("text", brief(y), cls="dk-value", x=plot.x(x) + 5, y=plot.y(y) - 8))
+    return found
+
+
+def _knee(plot: Plot, knee: float, height: float) -> list[str]:
+    """Where the staircase meets the floor: a line down to the axis, its name on the side with more room."""
+    x = plot.x(knee)
+    right = x < LEFT + WIDE / 2
+    said = f"saturation: {brief(knee)}"
+    return [el("path", cls="dk-knee", d=f"M{num(x)} {num(plot.y(height))} V{BASE}"),
+            el("circle", cls="dk-ring", cx=x, cy=plot.y(height), r=7),
+            _say(x + (8 if right else -8), BASE - 8, said, "" if right else " dk-end")]
+
+
+def _say(x: float, y: float, text: str, look: str = "") -> str:
+    return el("text", esc(text), cls=f"dk-say{look}", x=x, y=y)
+
+
+def lines(
+    *series: tuple[str, Points], prefix: str, title: str = "", x_label: str = "tick", y_label: str = "",
+    limit: float | None = None,
+) -> str:
+    """One to four step lines over the same axes. limit: a ceiling to draw.
+
+    series: ``("running", [(tick, n), ...])``, ticks rising; each value holds until the next point.
 
     >>> "used" in lines(("used", [(0, 0), (2, 1)]), prefix="l-", limit=1)
     True
@@ -55,57 +89,81 @@ def lines(*series: tuple[str, Points], prefix: str, title: str = "", x_label: st
     plot = Plot([p for _, points in series for p in points], extra_y=limit)
     body = plot.axes(x_label, y_label)
     if limit is not None:
-        body.append(f'<path class="dk-floor" d="M{LEFT} {num(plot.y(limit))} H{LEFT + WIDE}"/>')
-    for k, (name, points) in enumerate(series):
-        ink, dash = INKS[k % 4], STROKES[k % 4]
-        body.append(f'<path class="dk-line" stroke="{ink}" stroke-dasharray="{dash}" d="{plot.steps(points)}"/>'
-                    f'<path class="dk-line" stroke="{ink}" stroke-dasharray="{dash}" d="M{LEFT + 130 * k} 12 h22"/>'
-                    f'<text class="dk-say" x="{LEFT + 130 * k + 28}" y="16">{esc(plain(name, 14))}</text>')
-    return svg_root(prefix, LEFT + WIDE + RIGHT, TOP + TALL + BOTTOM, title or "Over time", style(f"{prefix}svg"), body)
+        body.append(el("path", cls="dk-floor", d=f"M{LEFT} {num(plot.y(limit))} H{LEFT + WIDE}"))
+        body.append(_say(LEFT + WIDE - 4, plot.y(limit) - 5, f"limit {brief(limit)}", " dk-end"))
+    for k, (name, points) in enumerate(series[:4]):
+        left = LEFT + 60 + 115 * k
+        for path in (plot.steps(points), f"M{left} 12 h22"):
+            body.append(el("path", cls="dk-line", stroke=INKS[k], stroke_dasharray=DASHES[k], d=path))
+        body.append(_say(left + 28, 16, plain(name, 11)))
+    look = style(f"{prefix}svg")
+    return svg_root(prefix, LEFT + WIDE + RIGHT, BASE + BOTTOM, title or "Over time", look, body)
 
 
 class Plot:
-    """Maps values to pixels: x from the first to the last point, y from 0 to a little above the highest."""
+    """Maps values to pixels: x from the first to the last point, y from 0 to the highest.
 
-    def __init__(self, points: Points, extra_x: float | None = None, extra_y: float | None = None):
-        xs = [p[0] for p in points] + ([extra_x] if extra_x is not None else [])
-        ys = [p[1] for p in points] + ([extra_y] if extra_y is not None else [])
+    by_ratio: every doubling of x takes the same room.
+    """
+
+    def __init__(self, points: Points, extra_x: float | None = None, extra_y: float | None = None,
+                 by_ratio: bool = False):
+        xs = [p[0] for p in points] + ([] if extra_x is None else [extra_x])
+        ys = [p[1] for p in points] + ([] if extra_y is None else [extra_y])
         self.low, self.high = min(xs, default=0), max(xs, default=1)
         self.top = max([*ys, 0]) or 1
+        self.by_ratio = by_ratio
 
     def x(self, value: float) -> float:
-        return LEFT + 12 + (WIDE - 24) * (value - self.low) / ((self.high - self.low) or 1)
+        """Pixels from the left."""
+        low, high, at = ((math.log2(v) for v in (self.low, self.high, value)) if self.by_ratio
+                         else (self.low, self.high, value))
+        return LEFT + 14 + (WIDE - 28) * float((at - low) / ((high - low) or 1))
+
+    def marks(self) -> list[float]:
+        """Round numbers on the x axis."""
+        if not self.by_ratio:
+            return [tick for tick in ticks(self.high) if tick >= self.low]
+        powers = [2 ** k for k in range(int(self.low).bit_length() - 1, int(self.high).bit_length())]
+        return [p for p in powers[::-(-len(powers) // 12)] if p >= self.low]
 
     def y(self, value: float) -> float:
-        return TOP + TALL - (TALL - 16) * value / self.top
+        """Pixels from the top."""
+        return BASE - (TALL - 6) * float(value / self.top)
+
+    def at(self, points: Points, x: float) -> float:
+        """The value that holds at ``x``."""
+        return max((p for p in points if p[0] <= x), default=(0.0, 0.0))[1]
 
     def steps(self, points: Points) -> str:
         """A path that keeps each value until the next point."""
         if not points:
             return ""
         (x, y), rest = points[0], points[1:]
-        return f"M{num(self.x(x))} {num(self.y(y))}" + "".join(f" H{num(self.x(a))} V{num(self.y(b))}" for a, b in rest)
+        moves = "".join(f" H{num(self.x(a))} V{num(self.y(b))}" for a, b in rest)
+        return f"M{num(self.x(x))} {num(self.y(y))}{moves}"
 
     def axes(self, x_label: str, y_label: str) -> list[str]:
-        base = TOP + TALL
-        found = [f'<path class="dk-grid" d="M{LEFT} {base} H{LEFT + WIDE}"/>']
-        for y in ticks(self.top, 6):
-            found.append(f'<path class="dk-grid" d="M{LEFT} {num(self.y(y))} H{LEFT + WIDE}"/>'
-                         f'<text class="dk-axis dk-end" x="{LEFT - 8}" y="{num(self.y(y) + 4)}">{y:.6g}</text>')
-        for x in ticks(self.high):
-            if x >= self.low:
-                found.append(f'<text class="dk-axis dk-mid" x="{num(self.x(x))}" y="{base + 17}">{x:.6g}</text>')
-        found.append(f'<text class="dk-axis dk-mid" x="{LEFT + WIDE / 2:.0f}" y="{base + 36}">{esc(x_label)}</text>')
-        found.append(f'<text class="dk-axis" x="2" y="14">{esc(y_label)}</text>' if y_label else "")
-        return found
+        """Grid lines, round numbers and the names of the axes."""
+        found = []
+        for tick in ticks(self.top, 6):
+            y = self.y(tick)
+            found.append(el("path", cls="dk-grid", d=f"M{LEFT} {num(y)} H{LEFT + WIDE}"))
+            found.append(el("text", brief(tick), cls="dk-axis dk-end", x=LEFT - 8, y=y + 4))
+        for tick in self.marks():
+            found.append(el("text", brief(tick), cls="dk-axis dk-mid", x=self.x(tick), y=BASE + 17))
+        found.append(el("text", esc(x_label), cls="dk-axis dk-mid", x=LEFT + WIDE // 2, y=BASE + 36))
+        return [*found, el("text", esc(y_label), cls="dk-axis", x=2, y=16)]
 
 
 def style(root: str) -> str:
     """The look of a chart, inside the element ``root`` only."""
-    return (
-        f"#{root} text{{font:12px {FONT};fill:currentColor;white-space:pre}}#{root} .dk-axis{{font-size:11px;opacity:.75}}"
-        f"#{root} .dk-mid,#{root} .dk-value{{text-anchor:middle}}#{root} .dk-end{{text-anchor:end}}"
-        f"#{root} .dk-grid{{stroke:currentColor;stroke-opacity:.18}}#{root} .dk-line{{stroke-width:2.2;stroke-linejoin:round}}"
-        f"#{root} .dk-value{{font-weight:700}}#{root} .dk-floor{{stroke:currentColor;stroke-width:1.5;stroke-dasharray:6 4}}"
-        f"#{root} .dk-knee{{stroke:currentColor;stroke-dasharray:2 3}}#{root} .dk-ring{{stroke:currentColor;stroke-width:2}}"
+    return text_style(root) + (
+        f"#{root} .dk-axis{{font-size:11px;opacity:.75}}#{root} .dk-mid{{text-anchor:middle}}"
+        f"#{root} .dk-end{{text-anchor:end}}#{root} .dk-value{{font-weight:700}}"
+        f"#{root} .dk-grid{{stroke:currentColor;stroke-opacity:.16}}"
+        f"#{root} .dk-line{{stroke-width:2.2;stroke-linejoin:round}}"
+        f"#{root} .dk-floor{{stroke:currentColor;stroke-width:1.5;stroke-dasharray:6 4}}"
+        f"#{root} .dk-knee{{stroke:currentColor;stroke-dasharray:2 3}}"
+        f"#{root} .dk-ring{{stroke:currentColor;stroke-width:2}}"
     )

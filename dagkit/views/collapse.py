@@ -22,7 +22,7 @@ OPENED = 40
 RANGES = 30
 """Boxes for the waves of a very long Dag: each then stands for a range of waves."""
 MODES = ("wave", "group", "none")
-_NUMBERED = re.compile(r"(.+?)(?:\[\d+\]|_?ID\d+|[._-]?\d+)\Z", re.DOTALL)
+_NUMBERED = re.compile(r"(.*?[^\d])\d+(\]?)\Z", re.DOTALL)
 
 
 class Box(NamedTuple):
@@ -51,21 +51,17 @@ def boxes(dag: Any, collapse: str | None = None, expand: Collection[Any] = ()) -
     Raises DagkitError for an unknown mode or a box that is not there.
     """
     if collapse is not None and collapse not in MODES:
-        raise DagkitError(f"collapse '{shown(collapse)}' is unknown.{nearest(collapse, MODES)} Known: {choices(MODES)}.")
+        raise DagkitError(f"collapse '{shown(collapse)}' is unknown.{nearest(collapse, MODES)} "
+                          f"Known: {choices(MODES)}.")
     opened = [expand] if isinstance(expand, (str, int)) else list(expand)
-    count = len(dag.graph.ids)
-    depth = wave_numbers(dag.graph)
-    if count <= (READABLE if collapse is None else MOST) and collapse in (None, "none"):
-        return _drawn(dag, [Box(plain(t), [i], depth[i]) for i, t in enumerate(dag.graph.ids)], None)
-    found = None
-    if collapse in (None, "group"):
-        found = _by_group(dag, depth, opened)
-        if len(found) > (READABLE if collapse is None else MOST):
-            found = None
-    how = "group"
-    if found is None:
-        found, how = _by_wave(dag, depth, opened), "wave"
-    return _drawn(dag, found, _sentence(dag, found, how, collapse))
+    count, depth = len(dag.graph.ids), wave_numbers(dag.graph)
+    least, most = (2, READABLE) if collapse is None else (1, MOST)
+    if count <= most and collapse in (None, "none"):
+        return _joined(dag, [Box(plain(t), [i], depth[i]) for i, t in enumerate(dag.graph.ids)], None)
+    found = _by_group(dag, depth, opened, least, most) if collapse in (None, "group") else None
+    how = "wave" if found is None else "group"
+    found = found or _by_wave(dag, depth, opened)
+    return _joined(dag, found, _sentence(dag, found, how, collapse))
 
 
 def wave_numbers(graph: Any) -> list[int]:
@@ -78,41 +74,38 @@ def wave_numbers(graph: Any) -> list[int]:
     return depth
 
 
-def group_name(task: Any) -> str:
-    """What a task is grouped under: its task group, its dotted prefix, or its name without a trailing number.
+def group_of(task: Any) -> tuple[str, bool]:
+    """What a task is grouped under, and whether that was declared (task group, dotted prefix) or guessed.
 
     >>> from dagkit import Task
-    >>> [group_name(Task(t)) for t in ("etl.extract", "process[3]", "blast_ID0004", "load_7", "report")]
-    ['etl', 'process', 'blast', 'load', 'report']
+    >>> [group_of(Task(t)) for t in ("etl.extract", "process[3]", "blast_ID0004", "report")]
+    [('etl', True), ('process[*]', False), ('blast_ID*', False), ('report', True)]
     """
     if task.task_group:
-        return str(task.task_group)
+        return str(task.task_group), True
     numbered = _NUMBERED.match(task.task_id)
     if numbered:
-        return numbered[1]
-    return task.task_id.rpartition(".")[0] or task.task_id
+        return f"{numbered[1]}*{numbered[2]}", False
+    return task.task_id.rpartition(".")[0] or task.task_id, True
 
 
-def _declared(task: Any) -> bool:
-    return bool(task.task_group) or ("." in task.task_id and not _NUMBERED.match(task.task_id))
-
-
-def _by_group(dag: Any, depth: Sequence[int], opened: list[Any]) -> list[Box]:
-    names = [group_name(task) for task in dag]
+def _by_group(dag: Any, depth: Sequence[int], opened: list[Any], least: int, most: int) -> list[Box] | None:
+    """A box per group, or None if that gives fewer than ``least`` boxes or more than ``most``."""
+    groups = [group_of(task) for task in dag]
     # A declared group is one box wherever that makes no ring; likeness of names only joins tasks of one wave.
-    keys: list[Any] = [name if _declared(task) else (name, wave)
-                       for task, name, wave in zip(dag, names, depth, strict=True)]
-    if not _acyclic(dag.graph, keys):
-        keys = list(zip(names, depth, strict=True))
-    members: dict[Any, list[int]] = {}
+    keys = [(name, 0 if declared else wave) for (name, declared), wave in zip(groups, depth, strict=True)]
+    if len(set(keys)) <= most and not _acyclic(dag.graph, keys):
+        keys = [(name, wave) for (name, _), wave in zip(groups, depth, strict=True)]
+    if not least <= len(set(keys)) <= most:
+        return None
+    _check_opened(opened, {name for name, _ in groups}, "group")
+    members: dict[tuple[str, int], list[int]] = {}
     for i, key in enumerate(keys):
         members.setdefault(key, []).append(i)
-    _check_opened(opened, set(names), "group")
     found = []
-    for key, tasks in members.items():
-        name = key if isinstance(key, str) else key[0]
+    for (name, _), tasks in members.items():
         found += _open(dag, tasks, depth) if name in opened else [_box(dag, name, tasks, depth)]
-    return found
+    return found if len(found) <= MOST else None
 
 
 def _by_wave(dag: Any, depth: Sequence[int], opened: list[Any]) -> list[Box]:
@@ -168,6 +161,7 @@ def _open(dag: Any, tasks: list[int], depth: Sequence[int]) -> list[Box]:
 
 
 def _acyclic(graph: Any, keys: Sequence[Any]) -> bool:
+    """Whether tasks merged by key still form no ring (Kahn's algorithm on the merged graph)."""
     down: dict[Any, set[Any]] = {key: set() for key in keys}
     waiting = dict.fromkeys(down, 0)
     for i, ups in enumerate(graph.up):
@@ -186,7 +180,7 @@ def _acyclic(graph: Any, keys: Sequence[Any]) -> bool:
     return taken == len(down)
 
 
-def _drawn(dag: Any, found: list[Box], collapsed: str | None) -> Boxes:
+def _joined(dag: Any, found: list[Box], collapsed: str | None) -> Boxes:
     place = [0] * len(dag.graph.ids)
     for number, box in enumerate(found):
         for i in box.members:
@@ -197,15 +191,16 @@ def _drawn(dag: Any, found: list[Box], collapsed: str | None) -> Boxes:
 
 
 def _sentence(dag: Any, found: Sequence[Box], how: str, asked: str | None) -> str | None:
-    groups = [box for box in found if len(box.members) > 1]
-    if not groups:
+    """What was merged, why, and how to open it."""
+    merged = [box for box in found if len(box.members) > 1]
+    if not merged:
         return None
-    count = len(dag.graph.ids)
-    limit = MOST if asked == "none" else READABLE
-    why = f"more than {limit} boxes are too small to read" if count > limit else "asked for"
-    kind = "wave" if how == "wave" else "group of tasks"
-    what = f"a range of waves (or one {kind})" if any("waves" in box.label for box in groups) else f"a {kind}"
-    key = groups[0].wave if how == "wave" else plain(group_name(dag[dag.graph.ids[groups[0].members[0]]]))
-    rest = ", or collapse='none' for one box per task" if count <= MOST and asked != "none" else ""
-    return (f"{count:,} tasks are drawn as {len(found)} boxes, each {what}: {why}. "
+    count, limit = len(dag.graph.ids), MOST if asked == "none" else READABLE
+    why = f"more than {limit} are too small to read" if count > limit else "as asked for"
+    ranged = any(box.label.startswith("waves ") for box in merged)
+    each = "range of waves" if ranged else "wave" if how == "wave" else "group of like tasks"
+    key = merged[0].wave if how == "wave" else plain(group_of(dag[dag.graph.ids[merged[0].members[0]]])[0])
+    rest = ", or draw all with collapse='none'" if count <= MOST and asked != "none" else ""
+    boxes_text = "1 box" if len(found) == 1 else f"{len(found)} boxes"
+    return (f"{count:,} tasks are drawn as {boxes_text}, one per {each}: {why}. "
             f"Open one with draw(collapse={how!r}, expand=[{key!r}]){rest}.")

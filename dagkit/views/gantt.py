@@ -1,140 +1,158 @@
 """Bars over time: a row per task or slot, the states it passed through as segments.
 
-Waiting is a thin bar, work a full one; a state is told by height, letter and border as well as by colour.
+Work is a full bar, waiting a thinner one, not yet begun a dotted line, an end a mark with a line after it:
+a state is told by shape, letter and border as well as by colour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from .. import states
 from ..errors import DagkitError
-from .picture import CHAR, FONT, cells, esc, num, plain, state_style, svg_root
+from .picture import CHAR, brief, cells, el, esc, legend, num, plain, state_style, svg_root, text_style
 
 ROWS = 60
 """Rows drawn; the rest is counted in a line below."""
 TICKS = 12
-"""Marks on the axis, at most."""
-ROW, BAR, HEAD, PLOT = 24, 17, 26, 560
-WORK = frozenset({"running", "restarting"})
-"""Drawn at full height: something is being done. A finished state is a thin line after its letter."""
-_FINISHED = frozenset(states.NAMES[code] for code in states.FINISHED)
+"""Marks on the axis after zero, at most."""
+NAME = 30
+"""Longest row label, in characters."""
+ROW, HEAD, PLOT = 24, 30, 560
+WORK, WAIT, MARK = 18, 13, 16
+"""Heights of a bar of work and of waiting, and the size of the mark of an end, in pixels."""
+_WORKING = frozenset({"running", "restarting"})
+_ENDS = frozenset(states.NAMES[code] for code in states.FINISHED)
 Segment = tuple[float, float, str]
-"""(start, end, what): a state name, or any other text (a task) that is written into a plain bar."""
+"""(start, end, what): a state name, or any other text (a task), which is written into a bar of work."""
 
 
-def svg(rows: Sequence[tuple[str, Sequence[Segment]]], *, prefix: str, last_tick: float, now: float | None = None,
-        title: str = "", width: int = PLOT, unit: str = "tick") -> str:
+def svg(
+    rows: Sequence[tuple[str, Sequence[Segment]]], *, prefix: str, last_tick: float, now: float | None = None,
+    title: str = "", width: int = PLOT, unit: str = "tick", marked: Collection[str] = (), rest: str = "",
+) -> str:
     """The chart as SVG text.
 
-    rows: (label, [(start, end, state), ...]) from top to bottom; anything that is no state name is taken for
-    the name of a task and drawn as work. last_tick: the end of the axis, in the segments' unit.
-    now: where to draw the line of the current tick, or None. width: of the plot, in pixels.
+    rows: (label, [(start, end, state), ...]) from top to bottom; a name that is no state is taken for a task
+    and drawn as work. last_tick: the end of the axis, in the segments' unit. now: where to draw the line of
+    the current tick, or None. width: of the plot, in pixels. marked: tasks drawn with a heavy border.
+    rest: what to say about rows beyond ROWS, after their number.
 
     Raises DagkitError if a segment ends before it starts.
 
-    >>> "<svg" in svg([("load", [(0, 2, "none"), (2, 5, "running")])], prefix="g-", last_tick=5, title="one task")
-    True
+    >>> drawn = svg([("load", [(0, 2, "none"), (2, 5, "running")])], prefix="g-", last_tick=5)
+    >>> drawn.count("dk-seg dk-running")
+    1
     """
-    shown = rows[:ROWS]
-    left = max([cells(plain(label, 30)) for label, _ in shown], default=4) * CHAR + 16
-    end = max(last_tick, 1e-9)
-    scale = width / end
-    bottom = HEAD + ROW * len(shown)
+    drawn, end = rows[:ROWS], max(last_tick, 1e-9)
+    left = max([cells(plain(label, NAME)) for label, _ in drawn], default=4) * CHAR + 16
+    scale, bottom = width / end, float(HEAD + ROW * len(drawn))
     body = _axis(left, bottom, end, scale, unit)
-    for k, (label, segments) in enumerate(shown):
-        body += _row(label, segments, left, HEAD + ROW * k, scale)
+    for k, (label, segments) in enumerate(drawn):
+        body.append(_row(label, segments, left, HEAD + ROW * k, scale, marked))
     if now is not None:
         x = num(left + min(max(now, 0), end) * scale)
-        body.append(f'<path class="dk-now" d="M{x} {HEAD - 8} V{num(bottom)}"/>')
-    rest = len(rows) - len(shown)
-    if rest > 0:
-        body.append(f'<text class="dk-axis" x="0" y="{bottom + 18}">and {rest:,} more rows, see the table</text>')
-    height = bottom + (26 if rest > 0 else 6)
-    return svg_root(prefix, left + width + 16, height, title or "Tasks over time", style(f"{prefix}svg"), body)
+        line = f"M{x} {HEAD - 6} V{num(bottom)}"
+        body.append(el("path", el("title", f"now: {brief(now)}"), cls="dk-now", d=line))
+    if len(rows) > ROWS:
+        said = f"and {len(rows) - ROWS:,} more rows{rest or ', see the table'}"
+        body.append(el("text", esc(said), cls="dk-axis", x=0, y=bottom + 18))
+        bottom += 24
+    used = {what for _, segments in drawn for _, _, what in segments if what in states.CODE}
+    keys, room = legend(used, 0, bottom + 10, left + width)
+    return svg_root(prefix, left + width + MARK + 2, bottom + (room + 10 if used else 6),
+                    title or "Tasks over time", style(f"{prefix}svg"), [*body, *keys])
 
 
 def ticks(end: float, most: int = TICKS) -> list[float]:
     """Round marks from 0 to ``end``: steps of 1, 2 or 5 times a power of ten, whole ones where possible.
 
-    >>> ticks(16), ticks(7), ticks(1.0)
-    ([0, 2, 4, 6, 8, 10, 12, 14, 16], [0, 1, 2, 3, 4, 5, 6, 7], [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+    >>> ticks(16), ticks(7)
+    ([0, 2, 4, 6, 8, 10, 12, 14, 16], [0, 1, 2, 3, 4, 5, 6, 7])
+    >>> ticks(0.5, 5), len(ticks(10**30)) <= TICKS + 1
+    ([0.0, 0.1, 0.2, 0.3, 0.4, 0.5], True)
     """
-    step: float = 1
+    power = 0
     if isinstance(end, float) and end < 2:
-        step = 10.0 ** -12
-    while end / step > most:
-        step = _next(step)
-    count = int(end / step + 1e-9)
-    return [k * step if isinstance(step, int) else round(k * step, 12) for k in range(count + 1)]
-
-
-def _next(step: float) -> float:
-    """1, 2, 5, 10, 20 ... and the same below one."""
-    lead = f"{step:e}"[0]
-    return step * 5 // 2 if lead == "2" and isinstance(step, int) else step * 2.5 if lead == "2" else step * 2
+        power = int(f"{end:e}".partition("e")[2]) - 1
+    while True:
+        for lead in (1, 2, 5):
+            step = lead * 10 ** power if power >= 0 else lead / 10 ** -power
+            count = int(end / step + 1e-9)
+            if count <= most:
+                return [k * step if power >= 0 else round(k * step, -power) for k in range(count + 1)]
+        power += 1
 
 
 def _axis(left: float, bottom: float, end: float, scale: float, unit: str) -> list[str]:
-    found = [f'<text class="dk-axis" x="0" y="{HEAD - 10}">{esc(unit)}</text>']
+    found = [el("text", esc(unit), cls="dk-axis", x=0, y=HEAD - 12)]
     for tick in ticks(end):
-        x = num(left + tick * scale)
-        found.append(f'<path class="dk-grid" d="M{x} {HEAD - 5} V{num(bottom)}"/>'
-                     f'<text class="dk-axis dk-mid" x="{x}" y="{HEAD - 10}">{tick:.6g}</text>')
+        x = left + tick * scale
+        found.append(el("path", cls="dk-grid", d=f"M{num(x)} {HEAD - 7} V{num(bottom)}"))
+        found.append(el("text", brief(tick), cls="dk-axis dk-mid", x=x, y=HEAD - 12))
     return found
 
 
-def _row(label: str, segments: Sequence[Segment], left: float, top: float, scale: float) -> list[str]:
-    found = [f'<g class="dk-row"><text class="dk-name" x="0" y="{num(top + 16)}">{esc(plain(label, 30))}</text>']
+def _row(
+    label: str, segments: Sequence[Segment], left: float, top: float, scale: float, marked: Collection[str],
+) -> str:
+    name = plain(label, NAME)
+    found = [el("text", el("title", esc(plain(label, 250))), esc(name), x=0, y=top + 16)]
     for start, end, what in segments:
-        if end < start:
-            raise DagkitError(f"gantt: a segment of '{plain(label)}' ends at {end}, before its start {start}. "
+        if not end >= start:
+            raise DagkitError(f"gantt: a segment of '{name}' ends at {end}, before its start {start}. "
                               "Give (start, end, state) with end >= start.")
-        found.append(_segment(label, start, end, what, left, top, scale))
-    return ["".join([*found, "</g>"])]
+        told = el("title", esc(f"{name}: {plain(what)}, {brief(start)} to {brief(end)}"))
+        x, wide = left + start * scale, max((end - start) * scale, 1.0)
+        shape = _end if what in _ENDS else _none if what == "none" else _bar
+        found.append(el("g", told, *shape(what, x, wide, top, what in marked)))
+    return el("g", *found, cls="dk-row")
 
 
-def _segment(label: str, start: float, end: float, what: str, left: float, top: float, scale: float) -> str:
-    state = states.TABLE[states.CODE[what]] if what in states.CODE else None
-    work = state is None or what in WORK
-    high = BAR if work else 9
-    x, wide = left + start * scale, max((end - start) * scale, 1.0)
-    kind = f"dk-{state.name}" if state else "dk-running dk-task"
-    text = _letter(state, what, wide)
+def _bar(what: str, x: float, wide: float, top: float, marked: bool) -> list[str]:
+    known = what in states.CODE
+    look = f"dk-{what}" if known else "dk-running dk-task"
+    high = WORK if what in _WORKING or not known else WAIT
+    text = states.TABLE[states.CODE[what]].letter if known else _cut(plain(what), int((wide - 6) / CHAR))
+    heavy = " dk-critical" if marked else ""
     y = top + (ROW - high) / 2
-    told = f"{plain(label)}: {plain(what)}, {start:.10g} to {end:.10g}"
-    bar = f'<rect class="dk-seg {kind}" x="{num(x)}" y="{num(y)}" width="{num(wide)}" height="{high}" rx="2"/>'
-    if what in _FINISHED:
-        bar = _final(kind, x, top, wide)
-    mark = f'<text class="dk-in {kind}" x="{num(x + min(wide, 16) / 2 if what in _FINISHED else x + wide / 2)}" '
-    mark += f'y="{num(top + 16)}">{esc(text)}</text>' if text else ""
-    return f"<g><title>{esc(told)}</title>{bar}{mark if text else ''}</g>"
+    bar = el("rect", cls=f"dk-seg {look}{heavy}", x=x, y=y, width=wide, height=high, rx=2)
+    return [bar, _inside(look, x + wide / 2, top, text) if wide >= 11 and text else ""]
 
 
-def _final(kind: str, x: float, top: float, wide: float) -> str:
-    """A finished state: a box with its letter where it began, a thin line from there on."""
-    line = f'<rect class="dk-seg {kind}" x="{num(x)}" y="{num(top + ROW / 2 - 1.5)}" width="{num(wide)}" height="3"/>'
-    box = f'<rect class="dk-seg {kind}" x="{num(x)}" y="{num(top + 4)}" width="{num(min(wide, 16))}" height="16" rx="3"/>'
-    return line + box
+def _none(what: str, x: float, wide: float, top: float, marked: bool) -> list[str]:
+    return [el("path", cls="dk-idle", d=f"M{num(x)} {num(top + ROW / 2)} h{num(wide)}")]
 
 
-def _letter(state: states.State | None, what: str, wide: float) -> str:
-    if state is None:
-        room = int((wide - 6) / CHAR)
-        name = plain(what)
-        return name if cells(name) <= room else name[: max(room - 1, 0)] + "…" if room >= 3 else ""
-    return (state.glyph if state.name in _FINISHED else state.letter) if wide >= 11 else ""
+def _end(what: str, x: float, wide: float, top: float, marked: bool) -> list[str]:
+    """A finished state: a mark where it began, a line from there on."""
+    look, middle = f"dk-{what}", top + ROW / 2
+    return [el("rect", cls=f"dk-tail {look}", x=x, y=middle - 1.5, width=wide, height=3),
+            el("rect", cls=f"dk-seg {look}", x=x, y=middle - MARK / 2, width=MARK, height=MARK, rx=3),
+            _inside(look, x + MARK / 2, top, states.TABLE[states.CODE[what]].glyph)]
+
+
+def _inside(look: str, x: float, top: float, text: str) -> str:
+    return el("text", esc(text), cls=f"dk-in {look}", x=x, y=top + 16)
+
+
+def _cut(name: str, room: int) -> str:
+    if cells(name) <= room:
+        return name
+    return name[: room - 1] + "…" if room >= 3 else ""
 
 
 def style(root: str) -> str:
     """The look of a chart, inside the element ``root`` only."""
-    return (
-        state_style(root)
-        + f"#{root} text{{font:12px {FONT};fill:currentColor;white-space:pre;unicode-bidi:isolate}}"
-        f"#{root} .dk-axis{{font-size:11px;opacity:.75}}#{root} .dk-mid,#{root} .dk-in{{text-anchor:middle}}"
-        f"#{root} .dk-grid{{stroke:currentColor;stroke-opacity:.18}}"
-        f"#{root} .dk-seg{{fill:var(--dk-fill);stroke:currentColor;stroke-opacity:.7;stroke-dasharray:var(--dk-dash,none)}}"
-        f"#{root} .dk-in{{fill:var(--dk-ink);font-size:11px;font-weight:700}}#{root} .dk-task.dk-in{{font-weight:400}}"
+    return state_style(root) + text_style(root) + (
+        f"#{root} .dk-axis{{font-size:11px;opacity:.75}}#{root} .dk-mid{{text-anchor:middle}}"
+        f"#{root} .dk-grid{{stroke:currentColor;stroke-opacity:.16}}"
+        f"#{root} .dk-seg{{fill:var(--dk-fill);stroke:currentColor;stroke-opacity:.75;"
+        "stroke-dasharray:var(--dk-dash,none)}"
+        f"#{root} .dk-tail{{fill:var(--dk-fill)}}"
+        f"#{root} .dk-idle{{stroke:currentColor;stroke-opacity:.55;stroke-dasharray:1.5 3}}"
+        f"#{root} .dk-row .dk-in{{font-size:11px;font-weight:700}}#{root} .dk-row .dk-task{{font-weight:400}}"
+        f"#{root} .dk-critical{{stroke-width:2.6;stroke-opacity:1}}"
         f"#{root} .dk-now{{stroke:#1f7ae0;stroke-width:2}}"
         f"@media (forced-colors:active){{#{root} .dk-row{{forced-color-adjust:none}}}}"
     )

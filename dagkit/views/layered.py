@@ -1,4 +1,4 @@
-"""A plain layout in pure Python: waves as columns. Serves where the Graphviz engine is missing, or an edge too many.
+"""A plain layout in pure Python: waves as columns. Serves where the Graphviz engine is missing.
 
 Columns by longest path; inside a column, boxes are put near the middle of what they are joined to (the
 barycentre method of Sugiyama, Tagawa and Toda, 1981). Same ids and classes as ``graph``.
@@ -6,7 +6,7 @@ barycentre method of Sugiyama, Tagawa and Toda, 1981). Same ids and classes as `
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .drawing import Drawing, Layout, Point, Sized, draw
@@ -17,14 +17,9 @@ DUMMIES = 3000
 """Up to so many bends are placed for edges that pass over columns; above, edges go straight."""
 
 
-def render(
-    dag: Any, *, prefix: str, states: Mapping[str, str] | None = None, collapse: str | None = None,
-    expand: Collection[Any] = (), badges: bool = True, path: Sequence[str] = (),
-    notes: Mapping[str, str] | None = None,
-) -> Drawing:
+def render(dag: Any, *, prefix: str, **options: Any) -> Drawing:
     """Draw a Dag without Graphviz. Parameters, result and errors as in ``graph.render``."""
-    return draw(dag, layout, "layered", prefix=prefix, states=states, collapse=collapse, expand=expand, badges=badges,
-                path=path, notes=notes)
+    return draw(dag, layout, prefix=prefix, **options)
 
 
 def layout(sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> Layout:
@@ -43,7 +38,7 @@ def layout(sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> Layout:
     centres = [(middle[column[k]], y[k]) for k in range(len(sized))]
     curves = [_curve(chain, sized, column, centres, y, lefts, widths) for chain in chains]
     tall = max((y[k] + heights[k] / 2 for row in rows for k in row), default=20.0)
-    return Layout(max(lefts[-1] - GAP_X, 60.0), tall, centres, curves)
+    return Layout(max(lefts[-1] - GAP_X, 60.0), tall, centres, curves, "layered")
 
 
 def _columns(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:

@@ -6,10 +6,12 @@ text colour, so it fits light and dark pages alike, and the colours of ``states.
 
 from __future__ import annotations
 
+import decimal
 import hashlib
 import html
+import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +54,32 @@ def num(value: float) -> str:
     >>> num(12.04), num(12.06), num(-0.01)
     ('12', '12.1', '0')
     """
-    return f"{value:.1f}".removesuffix(".0").replace("-0", "0") if abs(value) < 0.05 else f"{value:.1f}".removesuffix(".0")
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def el(name: str, *inner: str, cls: str = "", **attributes: Any) -> str:
+    """One SVG element. Attribute values are escaped, numbers rounded; ``inner`` is SVG, not plain text.
+
+    >>> el("text", esc("a<b"), cls="dk-axis", x=1.25, data_from="n0")
+    '<text class="dk-axis" x="1.2" data-from="n0">a&lt;b</text>'
+    """
+    written = f' class="{esc(cls)}"' if cls else ""
+    for key, value in attributes.items():
+        text = num(value) if isinstance(value, (int, float)) else esc(value)
+        written += f' {key.replace("_", "-")}="{text}"'
+    return f"<{name}{written}>{''.join(inner)}</{name}>" if inner else f"<{name}{written}/>"
+
+
+def brief(value: Any) -> str:
+    """A number for people: whole numbers in full up to a billion, else six digits.
+
+    >>> brief(1_500), brief(2.50), brief(1 / 3), brief(10**400)
+    ('1,500', '2.5', '0.333333', '1.00000e+400')
+    """
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) < 10**9 else f"{decimal.Decimal(value):.6g}"
+    return f"{value:.6g}"
 
 
 def cells(text: str) -> int:
@@ -61,7 +88,8 @@ def cells(text: str) -> int:
     >>> cells("abc"), cells("時間"), cells("e\u0301")
     (3, 4, 1)
     """
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1
+               for c in text)
 
 
 def content_prefix(*parts: object) -> str:
@@ -84,40 +112,85 @@ def badge(state: states.State) -> str:
 
 def state_style(root: str) -> str:
     """CSS that gives each state its fill, ink and border inside the element with id ``root``."""
-    rules = [f"#{root} .dk-{s.name}{{--dk-fill:{s.fill};--dk-ink:{s.ink};--dk-dash:{DASHES[s.border]};--dk-solid:1}}"
-             for s in states.TABLE]
-    return "".join(rules)
+    return "".join(
+        f"#{root} .dk-{state.name}{{--dk-fill:{state.fill};--dk-ink:{state.ink};"
+        f"--dk-dash:{DASHES[state.border]};--dk-solid:1}}" for state in states.TABLE)
+
+
+def text_style(root: str) -> str:
+    """CSS for the text of a drawing: the page's own colour, as typed, each label on its own."""
+    return (f"#{root} text{{font:12px {FONT};fill:currentColor;white-space:pre;unicode-bidi:isolate}}"
+            f"#{root} .dk-key{{font-size:11px}}#{root} .dk-in{{fill:var(--dk-ink);text-anchor:middle}}"
+            f"#{root} .dk-swatch{{fill:var(--dk-fill);stroke:currentColor;"
+            "stroke-dasharray:var(--dk-dash,none)}")
+
+
+def legend(used: Collection[str], x: float, y: float, width: float) -> tuple[list[str], float]:
+    """The states in ``used`` by mark, colour and name, in rows from (x, y); also the height they take."""
+    body, left, top = [], x, y
+    for state in states.TABLE:
+        if state.name not in used:
+            continue
+        wide = 34 + len(state.name) * 6.7 + 16
+        if left > x and left + wide > x + width:
+            left, top = x, top + 22
+        body.append(el(
+            "g", el("title", esc(state.meaning)),
+            el("rect", cls="dk-swatch", x=left, y=top, width=28, height=16, rx=3),
+            el("text", esc(badge(state)), cls="dk-key dk-in", x=left + 14, y=top + 12),
+            cls=f"dk-{state.name}"))
+        body.append(el("text", state.name, cls="dk-key", x=left + 34, y=top + 12))
+        left += wide
+    return body, top + 22 - y if body else 0.0
 
 
 def svg_root(prefix: str, width: float, height: float, title: str, style: str, body: Iterable[str]) -> str:
     """A complete ``<svg>`` element; its id is ``{prefix}svg``. ``title`` is plain text."""
-    w, h = num(width), num(height)
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" id="{esc(prefix)}svg" class="dk-svg" width="{w}" height="{h}" '
-        f'viewBox="0 0 {w} {h}" role="img" aria-label="{esc(title)}" fill="none">',
-        f"<title>{esc(title)}</title>",
-        f"<style>{style}</style>",
-        *body,
-        "</svg>",
-    ]
-    return "\n".join(lines)
+    inner = [el("title", esc(title)), f"<style>{style}</style>", *body, ""]
+    return el("svg", "\n", "\n".join(inner), xmlns="http://www.w3.org/2000/svg", id=f"{prefix}svg",
+              cls="dk-svg", width=width, height=height, viewBox=f"0 0 {num(width)} {num(height)}", role="img",
+              aria_label=title, fill="none")
+
+
+def stacked(svgs: Sequence[str], gap: float = 14) -> str:
+    """Several drawings below each other as one ``<svg>``."""
+    if len(svgs) == 1:
+        return svgs[0]
+    sizes, parts, top = [_size_of(svg) for svg in svgs], [], 0.0
+    for svg, (_, height) in zip(svgs, sizes, strict=True):
+        parts.append(svg.replace("<svg ", f'<svg y="{num(top)}" ', 1))
+        top += height + gap
+    titles = "; ".join(html.unescape(svg.partition("<title>")[2].partition("</title>")[0]) for svg in svgs)
+    return svg_root(content_prefix(*svgs), max(w for w, _ in sizes), top - gap, titles, "", parts)
+
+
+def _size_of(svg: str) -> tuple[float, float]:
+    found = re.search(r' width="([\d.]+)" height="([\d.]+)"', svg)
+    return (float(found[1]), float(found[2])) if found else (0.0, 0.0)
 
 
 class Picture:
-    """SVG, a table beside it, and the same in plain words. Notebooks show the first two, terminals the last.
+    """Drawings, a table and the same in plain words: notebooks show all three, terminals the words.
 
-    svg: one ``<svg>`` element. table: rows (dictionaries) or a DataFrame, or None. text: what ``print`` gives.
-    notes: sentences shown above the picture, for example warnings.
+    svg: one ``<svg>`` element, or several shown below each other. table: rows (dictionaries), a DataFrame, or
+    None. text: what ``print`` gives. notes: sentences shown above the picture, for example warnings.
 
     >>> Picture("<svg/>", [{"task": "a"}], "one task")
     one task
     """
 
-    def __init__(self, svg: str, table: Any = None, text: str = "", notes: Iterable[str] = ()):
-        self.svg = svg
+    def __init__(
+        self, svg: str | Sequence[str], table: Any = None, text: str = "", notes: Iterable[str] = (),
+    ):
+        self.svgs = [svg] if isinstance(svg, str) else list(svg)
         self.table = table
         self.text = text
         self.notes = list(notes)
+
+    @property
+    def svg(self) -> str:
+        """All drawings as one ``<svg>`` element."""
+        return stacked(self.svgs)
 
     def __repr__(self) -> str:
         return "\n".join([*self.notes, self.text])
@@ -128,16 +201,14 @@ class Picture:
 
     def html(self) -> str:
         """The picture and its table as an HTML fragment without scripts."""
-        root = content_prefix(self.svg, self.text) + "pic"
-        notes = "".join(f'<p class="dk-note">{esc(note)}</p>' for note in self.notes)
-        words = f'<p class="dk-text">{esc(self.text).replace(chr(10), "<br>")}</p>' if self.text else ""
-        return (f'<div id="{root}" class="dk-picture"><style>{_fit(root, self.svg)}</style>{notes}'
-                f'<div class="dk-scroll">{self.svg}</div>{words}{self._details()}</div>')
-
-    def _details(self) -> str:
-        if self.table is None:
-            return ""
-        return f'<details class="dk-details"><summary>As a table</summary>{tables.html(self.table)}</details>'
+        root = content_prefix(*self.svgs, self.text) + "pic"
+        notes = "".join(f'<p class="dk-note">⚠ {esc(note)}</p>' for note in self.notes)
+        words = f'<p class="dk-words">{esc(self.text)}</p>' if self.text else ""
+        drawn = "".join(f'<div class="dk-scroll" style="{_room(svg)}">{svg}</div>' for svg in self.svgs)
+        table = "" if self.table is None else (
+            f'<details class="dk-details"><summary>As a table</summary>{tables.html(self.table)}</details>')
+        inside = f"<style>{_fit(root)}</style>{notes}{drawn}{words}{table}"
+        return f'<div id="{root}" class="dk-picture">{inside}</div>'
 
     def save(self, path: Any) -> Path:
         """Write the picture to ``path`` (``.svg``, or ``.html`` with the table) and return the path.
@@ -145,26 +216,39 @@ class Picture:
         Raises DagkitError for another ending or a file that cannot be written.
         """
         target = Path(path)
-        if target.suffix == ".svg":
-            text = self.svg.replace("<svg ", '<svg style="color-scheme:light dark;color:CanvasText" ', 1)
-        elif target.suffix == ".html":
-            text = ('<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>dagkit</title>'
-                    f'<style>:root{{color-scheme:light dark}}</style><body>{self.html()}</body></html>')
-        else:
-            raise DagkitError(f"picture: cannot save as '{shown(path)}', only .svg and .html. Choose one of these endings.")
+        if target.suffix not in (".svg", ".html"):
+            raise DagkitError(f"picture: cannot save as '{shown(path)}', only as .svg or .html. "
+                              "Choose one of these endings.")
         try:
-            target.write_text(text + "\n", encoding="utf-8", newline="\n")
+            target.write_text(self._file(target.suffix), encoding="utf-8", newline="\n")
         except OSError as error:
-            raise DagkitError(f"picture: cannot write '{shown(path)}': {error.strerror}. Choose another path.") from error
+            raise DagkitError(f"picture: cannot write '{shown(path)}': {error.strerror}. "
+                              "Choose another path.") from error
         return target
 
+    def _file(self, suffix: str) -> str:
+        """A file of its own has no page around it to take text colour and background from."""
+        if suffix == ".svg":
+            own = '<svg style="color-scheme:light dark;color:CanvasText" '
+            return self.svg.replace("<svg ", own, 1) + "\n"
+        return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>dagkit</title>'
+                "<style>:root{color-scheme:light dark}body{font-family:system-ui,sans-serif}</style></head>"
+                f"<body>{self.html()}</body></html>\n")
 
-def _fit(root: str, svg: str) -> str:
+
+def _room(svg: str) -> str:
     """Shrink to the page as long as labels stay legible, then scroll sideways."""
-    width = svg.partition(' width="')[2].partition('"')[0]
-    least = f"min-width:{num(float(width) * LEGIBLE)}px;" if width.replace(".", "", 1).isdigit() else ""
-    return (f"#{root} .dk-scroll{{overflow-x:auto}}#{root} svg{{max-width:100%;{least}height:auto;display:block}}"
-            f"#{root} .dk-text{{margin:6px 0}}#{root} .dk-note{{margin:4px 0}}#{root} summary{{cursor:pointer}}"
-            f"#{root} table{{margin:6px 0;border-collapse:collapse}}#{root} td,#{root} th{{padding:2px 10px;text-align:left;"
-            f"border-bottom:1px solid rgba(128,128,128,.35);white-space:pre-wrap;overflow-wrap:anywhere}}"
-            f"#{root} .dk-num{{text-align:right;font-variant-numeric:tabular-nums}}")
+    return f"--dk-least:{num(_size_of(svg)[0] * LEGIBLE)}px"
+
+
+def _fit(root: str) -> str:
+    return (
+        f"#{root} .dk-scroll{{overflow-x:auto;margin:0 0 6px}}"
+        f"#{root} .dk-scroll>svg{{display:block;max-width:100%;min-width:var(--dk-least);height:auto}}"
+        f"#{root} p{{margin:4px 0;white-space:pre-line;overflow-wrap:anywhere}}"
+        f"#{root} summary{{cursor:pointer}}"
+        f"#{root} table{{margin:6px 0;border-collapse:collapse;font-size:13px}}"
+        f"#{root} td,#{root} th{{padding:3px 12px 3px 0;text-align:left;vertical-align:top;"
+        "border-bottom:1px solid rgba(128,128,128,.35);white-space:pre-wrap;overflow-wrap:anywhere}"
+        f"#{root} .dk-num{{text-align:right;font-variant-numeric:tabular-nums}}"
+    )

@@ -1,0 +1,177 @@
+"""Pictures of a Dag and of a plan: what waits for what, how long it takes at least, what more slots buy."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from .. import planning
+from . import charts, gantt, graph
+from .collapse import wave_numbers
+from .drawing import tally, task_states
+from .picture import Picture, brief, content_prefix, plain
+
+CURVE = 32
+"""Up to so many slots, every number is tried; above, about as many spread evenly by ratio."""
+NAMED = 8
+"""Most tasks of a path named in a sentence."""
+TIES = 100
+"""Tied paths counted, at most."""
+
+
+def draw(
+    dag: Any, *, states: Mapping[str, str] | None = None, collapse: str | None = None,
+    expand: Collection[Any] = (), critical: bool = True,
+) -> Picture:
+    """A picture of the Dag: waves as columns, the critical path emphasised, and a table of all tasks.
+
+    states: state name by task id or label, to colour the boxes. collapse, expand: for a large Dag, see
+    ``graph.render``. critical: emphasise the critical path and give durations.
+
+    Raises DagkitError for an unknown task, state, group or wave.
+
+    >>> from dagkit.examples import file_fanout
+    >>> draw(file_fanout())
+    Dag file_fanout: 5 tasks in 4 waves.
+    Critical path 7: list_files > process > join > report.
+    """
+    found = planning.critical_path(dag) if critical else None
+    drawing = graph.render(
+        dag, prefix=_prefix(dag, "draw", states and sorted(states.items()), collapse, str(expand), critical),
+        states=states, collapse=collapse, expand=expand, badges=states is not None, legend=True,
+        path=found.path if found else (), notes=_durations(dag) if found else None)
+    words = [_shape(dag), _path(found) if found and len(dag) else "", drawing.collapsed or ""]
+    return Picture(drawing.svg, tasks(dag, states), "\n".join(filter(None, words)), dag.warnings)
+
+
+def plan(dag: Any, slots: int | None = None) -> Picture:
+    """What limits this Dag, path or slots: its picture, makespan against slots, with ``slots`` a schedule.
+
+    The table gives the makespan for each number of slots and what limits it. Durations may be in any one
+    unit; slots are equal, pools and states play no part.
+
+    Raises DagkitError unless slots is None or a whole number >= 1.
+
+    >>> from dagkit import planning, examples
+    >>> day = planning.expand(examples.file_fanout(), "process", 6)
+    >>> plan(day, 4).table[["slots", "makespan", "limit"]].head(2).values.tolist()
+    [[1, 26, 'slots'], [2, 16, 'slots']]
+    """
+    found, knee, curve = planning.critical_path(dag), planning.saturation_slots(dag), _curve(dag, slots)
+    prefix = _prefix(dag, "plan", slots)
+    drawing = graph.render(dag, prefix=prefix + "d", badges=False, path=found.path, notes=_durations(dag))
+    svgs = [drawing.svg]
+    if len(dag):
+        points = [(row["slots"], row["makespan"]) for row in curve]
+        svgs.append(charts.staircase(points, prefix=prefix + "s", floor=found.length, knee=knee, here=slots))
+    if slots is not None:
+        svgs.append(timeline(planning.schedule(dag, slots), prefix=prefix + "g", marked=found.path))
+    import pandas as pd
+    table = pd.DataFrame(curve, columns=["slots", "makespan", "lower_bound", "limit"])
+    return Picture(svgs, table, answer(dag, slots, drawing.collapsed), dag.warnings)
+
+
+def answer(dag: Any, slots: int | None = None, remark: str | None = None) -> str:
+    """What limits this Dag, in words.
+
+    >>> from dagkit.examples import file_fanout
+    >>> print(answer(file_fanout(), 1))
+    Dag file_fanout: 5 tasks in 4 waves.
+    Critical path 7: list_files > process > join > report. No number of slots finishes sooner.
+    2 paths are that long: to finish sooner, all of them must become shorter.
+    One slot takes 11 (all the work), 2 slots or more can reach 7: there, slots no longer limit.
+    On 1 slot: 11. Slots limit it: more of them would help.
+    """
+    words = [_shape(dag)]
+    if len(dag):
+        found, knee = planning.critical_path(dag), planning.saturation_slots(dag)
+        ties = len(planning.tied_critical_paths(dag, TIES))
+        words.append(f"{_path(found)} No number of slots finishes sooner.")
+        if ties > 1:
+            many = f"{ties} paths are" if ties < TIES else f"{TIES} paths or more are"
+            words.append(f"{many} that long: to finish sooner, all of them must become shorter.")
+        words.append(_knee(brief(planning.makespan(dag, 1)), knee, brief(found.length)))
+        if slots is not None:
+            words.append(_on(dag, slots, found.length))
+    return "\n".join([*words, remark] if remark else words)
+
+
+def timeline(schedule: Any, *, prefix: str, marked: Collection[str] = (), unit: str = "time") -> str:
+    """A schedule as bars, one row per slot that has work. marked: tasks drawn with a heavy border."""
+    rows: dict[int, list[gantt.Segment]] = {}
+    for row in schedule.rows:
+        rows.setdefault(row.slot, []).append((row.start, row.end, row.task_id))
+    bars = [(f"slot {slot + 1}", rows[slot]) for slot in sorted(rows)]
+    return gantt.svg(bars, prefix=prefix, last_tick=schedule.makespan, unit=unit, marked=marked,
+                     title=f"Greedy schedule on {schedule.slots} slots", rest=" (slots): see dk.schedule")
+
+
+def tasks(dag: Any, states: Mapping[str, str] | None = None) -> Any:
+    """A DataFrame with a row per task: task, wave (from 1), duration, slack, critical, and state if given."""
+    import pandas as pd
+    slack = planning.slack(dag)
+    critical = set(planning.critical_tasks(dag))
+    frame = pd.DataFrame({
+        "task": list(dag.tasks), "wave": wave_numbers(dag.graph), "duration": [t.duration for t in dag],
+        "slack": [slack[t] for t in dag.tasks], "critical": [t in critical for t in dag.tasks]})
+    if states is not None:
+        state_of = task_states(dag, states)
+        frame["state"] = [tally_of(state_of.get(t, ())) for t in dag.tasks]
+    return frame
+
+
+def tally_of(found: Sequence[str]) -> str:
+    """The states of one task in words; none given: nothing."""
+    return tally({name: found.count(name) for name in found}) if found else ""
+
+
+def _prefix(dag: Any, *options: object) -> str:
+    shape = [(t.task_id, t.upstream, t.duration, t.task_group) for t in dag]
+    return content_prefix(dag.dag_id, shape, options)
+
+
+def _shape(dag: Any) -> str:
+    waves = max(wave_numbers(dag.graph), default=0)
+    return (f"Dag {plain(dag.dag_id)}: {len(dag):,} task{'' if len(dag) == 1 else 's'} in {waves:,} "
+            f"wave{'' if waves == 1 else 's'}.")
+
+
+def _path(found: Any) -> str:
+    names = [plain(task_id) for task_id in found.path]
+    if len(names) > NAMED:
+        names[NAMED - 3:-2] = [f"... ({len(names) - NAMED + 1:,} more) ..."]
+    return f"Critical path {brief(found.length)}: {' > '.join(names)}."
+
+
+def _knee(work: str, knee: int, floor: str) -> str:
+    if knee == 1:
+        return f"One slot takes {work} already: slots never limit."
+    return (f"One slot takes {work} (all the work), {knee:,} slots or more can reach {floor}: "
+            "there, slots no longer limit.")
+
+
+def _on(dag: Any, slots: int, floor: Any) -> str:
+    takes = planning.makespan(dag, slots)
+    what = ("The path limits it: only a shorter path would help." if takes == floor
+            else "Slots limit it: more of them would help.")
+    return f"On {slots:,} slot{'' if slots == 1 else 's'}: {brief(takes)}. {what}"
+
+
+def _durations(dag: Any) -> dict[str, str] | None:
+    """Small second lines, unless all durations are the default."""
+    if all(task.duration == 1 for task in dag):
+        return None
+    return {task.task_id: f"takes {brief(task.duration)}" for task in dag}
+
+
+def _curve(dag: Any, slots: int | None) -> list[dict[str, Any]]:
+    """Makespan for 1, 2, ... slots until one past saturation, and what limits it there."""
+    last = max(planning.saturation_slots(dag) + 1, slots or 1)
+    tried = {*range(1, last + 1)} if last <= CURVE else {round(last ** (k / CURVE)) for k in range(CURVE + 1)}
+    floor = planning.critical_path(dag).length
+    found = []
+    for n in sorted(tried | ({slots} if slots else set())):
+        takes = planning.makespan(dag, n)
+        found.append({"slots": n, "makespan": takes, "lower_bound": planning.lower_bound(dag, n),
+                      "limit": "path" if takes == floor else "slots"})
+    return found

@@ -124,10 +124,10 @@ def make_ready(sim: Sim, ti: int, run: Run, task: int) -> None:
     ready = head.ready
     heappush(ready, ready_key)
     if ready[0] == ready_key:
-        _place(sim, head)
+        place(sim, head)
 
 
-def _place(sim: Sim, head: Head) -> None:
+def place(sim: Sim, head: Head) -> None:
     """(Re)place a head in the walk, or at the gate where it is parked, under the key of its first TI."""
     if not head.ready:
         head.key = None
@@ -151,6 +151,14 @@ def give_back(limits: Limits, places: tuple[tuple[int, int], ...]) -> None:
             given_back.add(number)
 
 
+def reopen(limits: Limits) -> None:
+    """Where places were given back since the last pass, the heads parked there are asked again."""
+    for number in sorted(limits.given_back):
+        for need in sorted(limits.parked[number] or ()):
+            pull(limits, (number, need))
+    limits.given_back.clear()
+
+
 def admit(sim: Sim) -> list[int]:
     """Walk the scheduled TIs in order and queue each that every limit has room for.
 
@@ -160,10 +168,7 @@ def admit(sim: Sim) -> list[int]:
     """
     limits, state, task_of = sim.limits, sim.state, sim.task_of
     walk, used, cap = limits.walk, limits.used, limits.cap
-    for number in sorted(limits.given_back):
-        for need in sorted(limits.parked[number] or ()):
-            _pull(limits, (number, need))
-    limits.given_back.clear()
+    reopen(limits)
     queued: list[int] = []
     while walk:
         key, head, gate = heappop(walk)
@@ -188,14 +193,14 @@ def admit(sim: Sim) -> list[int]:
         while ready and state[ready[0] & MASK] != SCHEDULED:
             heappop(ready)                                     # skipped or cleared while it waited
         if refused is not None:
-            _park(limits, head, refused)
-        _place(sim, head)
+            park(limits, head, refused)
+        place(sim, head)
         if gate is not None and gate != refused:
-            _pull(limits, gate)
+            pull(limits, gate)
     return queued
 
 
-def _park(limits: Limits, head: Head, gate: tuple[int, int]) -> None:
+def park(limits: Limits, head: Head, gate: tuple[int, int]) -> None:
     number, need = gate
     parked = limits.parked[number]
     if parked is None:
@@ -204,7 +209,7 @@ def _park(limits: Limits, head: Head, gate: tuple[int, int]) -> None:
     head.parked_at = gate
 
 
-def _pull(limits: Limits, gate: tuple[int, int]) -> None:
+def pull(limits: Limits, gate: tuple[int, int]) -> None:
     """The first head parked at a gate joins the walk on behalf of all that are parked there."""
     number, need = gate
     heap = (limits.parked[number] or {}).get(need)

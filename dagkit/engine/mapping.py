@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from ..states import FAILED, FINISHED, NONE, REMOVED, SKIPPED, SUCCESS, UPSTREAM_FAILED
+from ..states import FAILED, FINISHED, NONE, REMOVED, SCHEDULABLE, SKIPPED, SUCCESS, UPSTREAM_FAILED
 from . import decide, ending
-from .plan import Plan
+from .plan import MASK, Plan
 
 if TYPE_CHECKING:
     from .core import Run, Sim
@@ -223,12 +223,28 @@ def _wake_fresh(sim: Sim) -> None:
 
 
 def with_new_instances(sim: Sim, decided: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """The verdicts of a pass, then those on the instances that appear while they are carried out."""
-    yield from decided
+    """The verdicts of a pass, then those on the instances that appear while they are carried out.
+
+    A mapped task alone asks for the state its sources have now, not the one at the start of the pass, so what
+    undoes one mapped task undoes the tasks mapped over it in the same pass (MappedTaskUpstreamDep).
+    """
+    yield from ((ti, v) for ti, v in decided if sim.state[ti] in SCHEDULABLE)   # a shrinking list removes some
     while sim.fresh:
         fresh, sim.fresh = sorted(set(sim.fresh), key=sim.rank.__getitem__), []
         for ti in fresh:
             yield ti, decide.verdict(sim, ti)
+    for ti in _mapped_looks(sim):
+        undone = source_verdict(sim, ti, sim.run_of[ti], sim.task_of[ti])
+        if undone and sim.state[ti] in SCHEDULABLE:
+            yield ti, undone
+
+
+def _mapped_looks(sim: Sim) -> Iterator[int]:
+    """The mapped TIs that the next pass would look at, those added meanwhile included, in task order."""
+    seen = set()
+    while keys := [k for k in sim.looks if k not in seen and sim.task_of[k & MASK] in sim.run_of[k & MASK].plan.mapped]:
+        seen.add(key := min(keys))
+        yield key & MASK
 
 
 def refused(sim: Sim, run: Run, task: int, ti: int, count: int | None) -> str | None:

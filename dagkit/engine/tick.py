@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..executors import executor_of
 from ..states import QUEUED, RUNNING, SCHEDULED, SUCCESS, UP_FOR_RESCHEDULE
-from . import decide, ending, limits, mapping, runs
+from . import decide, ending, limits, mapping, runs, window
 from .plan import MASK
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def schedule(sim: Sim, ti: int) -> None:
 
 def admit(sim: Sim, now: int) -> None:
     """Hand what fits to the executor, which says when a worker picks it up."""
-    queued = limits.admit(sim)
+    queued = limits.admit(sim) if sim.cascade else window.admit(sim)
     sim.record_all(queued, QUEUED)
     at_once = []
     for ti in queued:

@@ -1,0 +1,114 @@
+"""Admission under airflow pacing: feed the selection window from the heads, without touching the TIs that wait."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+from ..states import QUEUED, SCHEDULED
+from .limits import Head, LimitName, park, place, pull, reopen
+from .plan import MASK
+from .selection import Key, Row, hidden, max_tis, select
+
+if TYPE_CHECKING:
+    from .core import Sim
+
+
+def admit(sim: Sim) -> list[int]:
+    """The TIs one pass of Airflow's critical section queues, in order."""
+    limits, config = sim.limits, sim.scenario.config
+    reopen(limits)
+    parallelism = limits.number.get(LimitName("parallelism", ""))
+    held = limits.used[parallelism] if parallelism is not None else 0
+    size = max_tis(config.max_tis_per_query, config.parallelism * config.schedulers, held, _open_slots(sim))
+    if size <= 0 or not limits.walk:
+        return []
+    table = Table(sim)
+    rows = select(table.query, limits, size)
+    for row in rows:
+        limits.used[parallelism] += 1  # type: ignore[index]
+        sim.state[row.ti] = QUEUED
+    table.put_back({row.ti for row in rows})
+    if rows and limits.walk:
+        sim.calendar.look[sim.now + 1]        # the next loop looks at what the window left out
+    return [row.ti for row in rows]
+
+
+def _open_slots(sim: Sim) -> Iterator[float]:
+    """Free slots of every pool of the scenario, whether a task uses it or not."""
+    limits = sim.limits
+    for name, pool in sim.scenario.pools.items():
+        number = limits.number.get(LimitName("pool", name))
+        size = float("inf") if pool.slots == -1 else pool.slots
+        yield size - (limits.used[number] if number is not None else 0)
+
+
+class Table:
+    """The scheduled TIs of this pass as rows in the scheduler's order, read from the heads as far as needed."""
+
+    def __init__(self, sim: Sim):
+        self.sim = sim
+        self.rows: list[tuple[Row, Head, int]] = []      # read so far: row, its head, its ready key
+        self.source = self._read()
+
+    def query(self, starved: set[Key]) -> Iterator[Row]:
+        """Eligible rows in order; of each run only the first max_active_tasks."""
+        per_run: Counter[int] = Counter()
+        n = 0
+        while True:
+            if n == len(self.rows) and not next(self.source, False):
+                return
+            row, head, _ = self.rows[n]
+            n += 1
+            if not hidden(row, starved):
+                run = row.run
+                per_run[run] += 1
+                if per_run[run] <= head.run.plan.dag.max_active_tasks:
+                    yield row
+
+    def _read(self) -> Iterator[bool]:
+        """Take heads from the walk, row by row; a head whose run or pool is known to be full is parked instead."""
+        sim, limits = self.sim, self.sim.limits
+        walk, state = limits.walk, sim.state
+        while walk:
+            key, head, gate = heappop(walk)
+            if head.key is not key:
+                continue
+            if gate is not None:
+                pull(limits, gate)
+            ready = head.ready
+            while ready and state[ready[0] & MASK] != SCHEDULED:
+                heappop(ready)
+            full = self._known_full(head)
+            if full is not None and ready:
+                park(limits, head, full)
+            elif ready:
+                ready_key = heappop(ready)
+                ti = ready_key & MASK
+                plan, task = head.run.plan, sim.task_of[ti]
+                self.rows.append((Row(ti, plan.dag.dag_id, id(head.run), plan.ids[task], plan.classes[head.cls][0],
+                                      head.needs[1:]), head, ready_key))
+                place(sim, head)
+                yield True
+                continue
+            place(sim, head)
+
+    def put_back(self, taken: set[int]) -> None:
+        """Rows that were read but not taken go back to their heads."""
+        touched: dict[int, Head] = {}
+        for row, head, ready_key in self.rows:
+            if row.ti not in taken:
+                heappush(head.ready, ready_key)
+                touched[id(head)] = head
+        for head in touched.values():
+            place(self.sim, head)
+
+    def _known_full(self, head: Head) -> tuple[int, int] | None:
+        """What the query itself filters: a run at max_active_tasks, a known pool without an open slot."""
+        limits, (pool, of_run) = self.sim.limits, head.needs[1:3]
+        if limits.used[of_run[0]] >= limits.cap[of_run[0]]:
+            return of_run[0], 1
+        known = head.run.plan.classes[head.cls][0] in self.sim.scenario.pools
+        return (pool[0], 1) if known and limits.used[pool[0]] >= limits.cap[pool[0]] else None

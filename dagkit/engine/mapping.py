@@ -240,11 +240,15 @@ def with_new_instances(sim: Sim, decided: list[tuple[int, str]]) -> Iterator[tup
 
 
 def _mapped_looks(sim: Sim) -> Iterator[int]:
-    """The mapped TIs that the next pass would look at, those added meanwhile included, in task order."""
-    seen = set()
-    while keys := [k for k in sim.looks if k not in seen and sim.task_of[k & MASK] in sim.run_of[k & MASK].plan.mapped]:
-        seen.add(key := min(keys))
-        yield key & MASK
+    """The mapped TIs that the next pass would look at, those added meanwhile included."""
+    seen: set[int] = set()
+    while new := sorted({key for key in sim.looks if _is_mapped(sim, key & MASK)} - seen):
+        seen.update(new)
+        yield from (key & MASK for key in new)
+
+
+def _is_mapped(sim: Sim, ti: int) -> bool:
+    return sim.task_of[ti] in sim.run_of[ti].plan.mapped
 
 
 def refused(sim: Sim, run: Run, task: int, ti: int, count: int | None) -> str | None:

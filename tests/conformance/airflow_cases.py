@@ -16,7 +16,7 @@ def padded(script: list[str]) -> list[str]:
 def final_state_dag(case: dict[str, Any]) -> dk.Dag:
     """The Dag of one case of dagrun_final_states.json."""
     known = {"upstream", "trigger_rule", "retries", "outcomes", "duration", "setup", "teardown",
-             "on_failure_fail_dagrun", "branch_follow", "short_circuit", "depends_on_past"}
+             "on_failure_fail_dagrun", "branch_follow", "short_circuit", "depends_on_past", "max_active_tis_per_dag"}
     tasks = []
     for task_id, spec in case["tasks"].items():
         assert set(spec) <= known, f"{case['id']}: cannot express {set(spec) - known}"
@@ -25,7 +25,8 @@ def final_state_dag(case: dict[str, Any]) -> dk.Dag:
             duration=spec.get("duration", 1), is_setup=spec.get("setup", False), is_teardown=spec.get("teardown", False),
             on_failure_fail_dagrun=spec.get("on_failure_fail_dagrun", False), branch=spec.get("branch_follow"),
             short_circuit="hard" if spec.get("short_circuit") else None,
-            depends_on_past=spec.get("depends_on_past", False)))
+            depends_on_past=spec.get("depends_on_past", False),
+            max_active_tis_per_dag=spec.get("max_active_tis_per_dag")))
     return dk.Dag(case["id"], tasks, fail_fast=case.get("fail_fast", False), max_active_tasks=10_000)
 
 

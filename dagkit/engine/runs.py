@@ -17,12 +17,16 @@ def update(sim: Sim) -> None:
         if run.left == 0 and run.state == "running":
             end(sim, run, verdict(sim, run))
     sim.ended_runs = []
+    for run in stuck(sim):
+        end(sim, run, "failed", "deadlock")
     for queue in sim.waiting_runs:
         while queue and queue[0].due <= sim.now and sim.active[queue[0].plan.number] < _room(queue[0]):
             begin(sim, queue.popleft())
-    for run in sim.watched:
-        if run.state == "running" and deadlocked(sim, run):
-            end(sim, run, "failed", "deadlock")
+
+
+def stuck(sim: Sim) -> list[Run]:
+    """Running runs in which nothing can ever change."""
+    return [run for run in sim.watched if run.state == "running" and deadlocked(sim, run)]
 
 
 def _room(run: Run) -> int:
@@ -95,4 +99,4 @@ def watch(sim: Sim, run: Run) -> None:
         sim.watched.append(run)
 
 
-__all__ = ["REMOVED", "begin", "deadlocked", "end", "time_out", "update", "verdict", "watch"]
+__all__ = ["REMOVED", "begin", "deadlocked", "end", "stuck", "time_out", "update", "verdict", "watch"]

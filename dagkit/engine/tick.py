@@ -78,7 +78,7 @@ def evaluate(sim: Sim) -> None:
                 schedule(sim, ti)
             elif verdict != "wait":
                 decide.set_state(sim, ti, verdict)
-        if not (sim.cascade and (sim.looks or sim.ended_runs)):
+        if not (sim.cascade and (sim.looks or sim.ended_runs or runs.stuck(sim))):
             break
     if sim.looks or sim.ended_runs:
         sim.calendar.look[sim.now + 1]                    # seen in the next pass

@@ -17,8 +17,13 @@ def update(sim: Sim) -> None:
         if run.left == 0 and run.state == "running":
             end(sim, run, verdict(sim, run))
     sim.ended_runs = []
+    _start_queued(sim)
     for run in stuck(sim):
         end(sim, run, "failed", "deadlock")
+        _start_queued(sim)
+
+
+def _start_queued(sim: Sim) -> None:
     for queue in sim.waiting_runs:
         while queue and queue[0].due <= sim.now and sim.active[queue[0].plan.number] < _room(queue[0]):
             begin(sim, queue.popleft())

@@ -7,7 +7,7 @@ the tick.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -104,14 +104,6 @@ class Situation:
     def used(self, limit: LimitName) -> int:
         return sum(places for _, places in self.holders.get(limit, ()))
 
-    def explain(self, ti: int) -> Reason:
-        """The reason of one TI, with its next change."""
-        reason = self.reason(ti)
-        following = next(((t, e) for t, _, e in self.trace._changes_of(ti) if t > self.tick), None)
-        at = following[0] if following else None
-        known = reason.state in ("up_for_retry", "running") and at is not None
-        return Reason(reason.label, reason.state, reason.code, reason.text, reason.blockers, reason.remedy, at, known)
-
     def reason(self, ti: int) -> Reason:
         state = int(self.codes[ti])
         code, text, blockers, remedy = self._why(ti, state)
@@ -207,8 +199,8 @@ class Situation:
         holders = [ti for ti, _ in self.holders.get(limit, ())]
         if limit.kind == "pool":
             pool = shown(limit.name)
-            if limit.name not in self.trace.scenario.pools:
-                known = self.trace.scenario.pools
+            if limit.name not in self.trace._now.pools:
+                known = self.trace._now.pools
                 return ("unknown_pool", f"pool '{pool}' does not exist, so it never starts.{nearest(limit.name, known)}",
                         (), f"create pool '{pool}'")
             if need.places > cap:
@@ -288,32 +280,40 @@ def needs(trace: Trace, ti: int) -> list[Need]:
     key = run.plan.number, run.number, cls
     cache: dict[Any, list[Need]] = trace.__dict__.setdefault("_needs", {})
     if key not in cache:
-        cache[key] = needs_of(trace.scenario, run.plan, run.number, cls)
+        cache[key] = needs_of(trace._now, run.plan, run.number, cls)
     return cache[key]
+
+
+def reason(trace: Trace, ti: int, tick: int) -> Reason:
+    """The reason of one TI at the end of a tick, under the rules and limits that held then."""
+    then = trace._until(tick)
+    cache: dict[int, Situation] = then.__dict__.setdefault("_situations", {})
+    if tick not in cache:
+        if len(cache) > 2000:
+            cache.clear()
+        cache[tick] = Situation(then, tick)
+    return cache[tick].reason(ti if then is trace else then._ti(trace._label(ti, tick)))
+
+
+def explain(trace: Trace, ti: int, tick: int) -> Reason:
+    """The reason of one TI, with its next change in this trace."""
+    why = reason(trace, ti, tick)
+    at = next((t for t, _, _ in trace._changes_of(ti) if t > tick), None)
+    return replace(why, unblocks_at=at, known_ahead=at is not None and why.code in ("retry_delay", "running"))
 
 
 def timeline(trace: Trace, ti: int) -> Iterator[tuple[int, int, Reason]]:
     """The reasons of one TI over time, equal neighbours joined; ends at the trace's last tick."""
-    ticks = [0, *dict.fromkeys(trace._tick_no)]
     last = trace.last_tick
-    start, current = 0, Situation(trace, 0).reason(ti)
-    for tick in ticks[1:]:
+    start, current = 0, reason(trace, ti, 0)
+    for tick in dict.fromkeys(trace._tick_no):
         if tick > last:
             break
-        reason = _situation(trace, tick).reason(ti)
-        if reason != current:
+        following = reason(trace, ti, tick)
+        if following != current:
             yield start, tick - 1, current
-            start, current = tick, reason
+            start, current = tick, following
     yield start, last, current
-
-
-def _situation(trace: Trace, tick: int) -> Situation:
-    cache: dict[int, Situation] = trace.__dict__.setdefault("_situations", {})
-    if tick not in cache:
-        if len(cache) > 2000:
-            cache.clear()
-        cache[tick] = Situation(trace, tick)
-    return cache[tick]
 
 
 def meters(trace: Trace) -> list[Meter]:
@@ -354,7 +354,7 @@ def meter_name(limit: LimitName) -> str:
 def warnings(trace: Trace) -> list[str]:
     """What Airflow accepts although it can never work, unstarted work, and caps a reader may not expect."""
     found: list[str] = []
-    scenario = trace.scenario
+    scenario = trace._now
     for plan in trace._plans:
         found += plan.dag.warnings
         for task in plan.tasks:
@@ -369,9 +369,8 @@ def warnings(trace: Trace) -> list[str]:
     if trace.stalled:
         codes = trace._codes_at(trace.last_tick)
         stuck = [ti for ti in trace._order if int(codes[ti]) not in FINISHED]
-        situation = Situation(trace, trace.last_tick)
         for ti in stuck[:MANY]:
-            found.append(f"stalled: {situation.reason(ti)}")
+            found.append(f"stalled: {reason(trace, ti, trace.last_tick)}")
         if len(stuck) > MANY:
             found.append(f"stalled: {len(stuck) - MANY} more task instances wait as well.")
     return found

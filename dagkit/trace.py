@@ -55,6 +55,8 @@ class Trace:
         self._event_new: bytearray = columns["event_new"]
         self._causes: dict[int, str] = columns["causes"]
         self._final_tries: array[int] = columns["tries"]
+        self._gone: dict[int, str] = columns.get("gone", {})      # removed TIs: the task id they had
+        self._now: Scenario = columns["now"]                      # the scenario after its last change
         self._stopped_early: bool = columns.get("stopped_early", False)
 
     @classmethod
@@ -65,8 +67,8 @@ class Trace:
         for run in sim.runs:
             run.heads = {}
         columns = {name: getattr(sim, name) for name in (
-            "task_of", "run_of", "map_index", "born", "tick_no", "tick_end", "event_ti", "event_new", "causes", "tries")}
-        return cls(sim.scenario, sim.plans, sim.runs, {"initial": initial, **columns})
+            "task_of", "run_of", "map_index", "born", "tick_no", "tick_end", "event_ti", "event_new", "causes", "tries", "gone")}
+        return cls(sim.given, sim.plans, sim.runs, {"initial": initial, "now": sim.scenario, **columns})
 
     def __repr__(self) -> str:
         dags = ", ".join(shown(plan.dag.dag_id) for plan in self._plans)
@@ -86,12 +88,15 @@ class Trace:
     def _several_runs(self) -> set[int]:
         return {plan.number for plan in self._plans if sum(r.plan.number == plan.number for r in self._runs) > 1}
 
+    def _task_id(self, ti: int) -> str:
+        return self._gone.get(ti) or self._run_of[ti].plan.ids[self._task_of[ti]]
+
     def _label(self, ti: int, tick: int | None = None) -> str:
         run = self._run_of[ti]
         index = self._map_index.get(ti)
         if index is not None and tick is not None and tick < self._born[ti]:
             index = None
-        text = run.plan.ids[self._task_of[ti]]
+        text = self._task_id(ti)
         if index is not None:
             text += f"[{index}]"
         if len(self._plans) > 1:
@@ -111,7 +116,7 @@ class Trace:
         """(dag_id, task_id, map_index, run) of a label; map_index is -1 for tasks that are not mapped."""
         ti = self._ti(label)
         run = self._run_of[ti]
-        return run.plan.dag.dag_id, run.plan.ids[self._task_of[ti]], self._map_index.get(ti, -1), run.number
+        return run.plan.dag.dag_id, self._task_id(ti), self._map_index.get(ti, -1), run.number
 
     def _ti(self, task: str, run: int | None = None, dag_id: str | None = None) -> int:
         """The TI a label means. ``run`` and ``dag_id`` are needed only where several would fit."""
@@ -203,7 +208,7 @@ class Trace:
         for ti in range(len(self._task_of)):
             run = self._run_of[ti]
             index = self._map_index.get(ti)
-            text = run.plan.ids[self._task_of[ti]]
+            text = self._task_id(ti)
             names[ti] = f"{shown(text if index is None else f'{text}[{index}]', LOG_ID):<15}"
             where[ti] = f"{shown(run.label, LOG_ID):<15}  " if several else ""
         return [(int(tick), f"tick {tick:>2}  {where[ti]}{names[ti]} {NAMES[old]:>15} -> {NAMES[new]}")
@@ -220,7 +225,7 @@ class Trace:
                                                      self._event_new, strict=True)):
             run = self._run_of[ti]
             tries[ti] += _counts_a_try(run.plan, self._task_of[ti], old, new)
-            rows.append((int(tick), run.plan.dag.dag_id, run.number, run.plan.ids[self._task_of[ti]],
+            rows.append((int(tick), run.plan.dag.dag_id, run.number, self._task_id(ti),
                          self._map_index.get(ti, -1), tries[ti], NAMES[old], NAMES[new], self._causes.get(n)))
         return pd.DataFrame(rows, columns=["tick", "dag_id", "run", "task_id", "map_index", "try_number", "old", "new",
                                            "cause"])
@@ -255,11 +260,10 @@ class Trace:
         """Every task instance at the end of a tick: state, try, and why it is where it is."""
         import pandas as pd
         tick = self._check_tick(tick)
-        situation = _explain.Situation(self, tick)
         rows = []
         for ti in self._order:
             if self._exists(ti, tick):
-                reason = situation.reason(ti)
+                reason = _explain.reason(self, ti, tick)
                 rows.append((self._label(ti, tick), reason.state, reason.code, reason.text))
         return pd.DataFrame(rows, columns=["task", "state", "reason", "why"]).set_index("task")
 
@@ -309,8 +313,7 @@ class Trace:
         >>> print(simulate(examples.orders()).explain("extract_users", tick=1))
         extract_users is scheduled: pool 'db' is full (1 of 1 used by extract_orders).
         """
-        ti = self._ti(task, run, dag_id)
-        return _explain.Situation(self, self._check_tick(tick)).explain(ti)
+        return _explain.explain(self, self._ti(task, run, dag_id), self._check_tick(tick))
 
     def why(self, task: str, *, run: int | None = None, dag_id: str | None = None) -> pd.DataFrame:
         """The reasons of one task instance over time, as intervals of ticks (both ends included)."""
@@ -341,6 +344,24 @@ class Trace:
         from .compare import diff
         return diff(self, other)
 
+    def fork(self, tick: int, **changes: Any) -> Trace:
+        """The same scenario, changed from tick ``tick`` on: another future with the same past.
+
+        changes: pools={"db": 2}, outcomes={...}, durations={...}, config=Config(...), tasks={"publish":
+        {"trigger_rule": "all_done"}} (edits of single tasks), dag=Dag(...) (a new definition), clear=["transform"].
+
+        >>> from dagkit import examples, simulate
+        >>> trace = simulate(examples.orders())
+        >>> print(trace.diff(trace.fork(1, pools={"db": 2})))   # doctest: +ELLIPSIS
+        they part at tick 1: extract_users is scheduled in the first and queued in the second. ...
+        """
+        from .engine import simulate
+        if type(tick) is not int or tick < 1:
+            raise DagkitError(f"fork: tick must be a whole number >= 1, not {shown(repr(tick))}.")
+        if not changes:
+            raise DagkitError("fork: name at least one change, for example pools={'db': 2} or clear=['transform'].")
+        return simulate(self.scenario.replace(changes=(*self.scenario.changes, (tick, changes))))
+
     def to_json(self) -> str:
         """The whole trace as text; ``Trace.from_json`` brings it back."""
         from .serial import trace_to_json
@@ -361,6 +382,17 @@ class Trace:
         """A picture: one row per task instance, its states as segments."""
         from .views import trace_gantt
         return trace_gantt(self, **options)
+
+    def _until(self, tick: int) -> Trace:
+        """The trace in which no change later than ``tick`` was made: it has the same past, under the old rules."""
+        if all(t <= tick for t, _ in self.scenario.changes):
+            return self
+        from .engine import simulate
+        known: dict[int, Trace] = self.__dict__.setdefault("_versions", {})
+        made = tuple(change for change in self.scenario.changes if change[0] <= tick)
+        if len(made) not in known:
+            known[len(made)] = simulate(self.scenario.replace(changes=made))
+        return known[len(made)]
 
     def _columns(self) -> Iterator[Sequence[Any]]:
         yield from (self._initial, self._tick_no, self._tick_end, self._event_ti, self._event_new,

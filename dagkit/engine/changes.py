@@ -108,9 +108,11 @@ def _new_definitions(sim: Sim) -> None:
 
 def _follow(sim: Sim, run: Run, old: Plan, new: Plan) -> None:
     tis = []
+    sim.rank = [sim.rank_of(ti) for ti in range(len(sim.state))]
     for task, task_id in enumerate(old.ids):
         if task_id not in new.index:
             for ti in run.tis(task):
+                sim.gone[ti] = task_id
                 if sim.state[ti] != REMOVED:
                     stop(sim, ti, REMOVED, "removed")
             runs.watch(sim, run)

@@ -56,7 +56,8 @@ class Sim:
     """
 
     def __init__(self, scenario: Scenario, plans: list[Plan]):
-        self.scenario, self.plans = scenario, plans
+        self.given = self.scenario = scenario            # as given, and as changed on the way
+        self.plans = plans
         self.cascade = scenario.config.pacing == "lesson"
         self.now = 0
         self.state = bytearray()
@@ -78,6 +79,7 @@ class Sim:
         self.waiting_runs: list[deque[Run]] = []       # per Dag: queued runs, oldest first
         self.active: list[int] = []                    # per Dag: running runs
         self.watched: list[Run] = []                   # runs in which a deadlock is possible
+        self.gone: dict[int, str] = {}                 # TIs whose task left the Dag: its id
         self.previous_run: dict[Run, Run] = {}
         self.next_run: dict[Run, Run] = {}
         self.script: Script

@@ -1,0 +1,58 @@
+"""Two futures side by side: where two traces part, and what made the difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .errors import shown
+from .explain import Reason, reason
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first tick at which two traces part. Printing it gives the sentence.
+
+    tick: None if they are equal. label, left, right: the first task instance that differs and its two states.
+    left_reason, right_reason: why it is there in each. because: the limit or rule that made the difference.
+    """
+
+    tick: int | None
+    label: str = ""
+    left: str = ""
+    right: str = ""
+    left_reason: Reason | None = None
+    right_reason: Reason | None = None
+    because: str = ""
+
+    def __bool__(self) -> bool:
+        return self.tick is not None
+
+    def __str__(self) -> str:
+        if self.tick is None:
+            return "the two traces are the same."
+        return (f"they part at tick {self.tick}: {shown(self.label)} is {self.left} in the first and {self.right} in "
+                f"the second. {self.because}")
+
+
+def diff(first: Trace, second: Trace) -> Difference:
+    """The first tick at which the states of two traces differ."""
+    ticks = sorted({*first._tick_no, *second._tick_no})
+    for tick in ticks:
+        left, right = first.states_at(tick), second.states_at(tick)
+        if left != right:
+            return _difference(first, second, tick, left, right)
+    return Difference(None)
+
+
+def _difference(first: Trace, second: Trace, tick: int, left: dict[str, str], right: dict[str, str]) -> Difference:
+    label = next(name for name in (*left, *right) if left.get(name) != right.get(name))
+    reasons = [reason(trace, trace._ti(label), tick) if label in states and label in trace._by_label else None
+               for trace, states in ((first, left), (second, right))]
+    held = next((r for r in reasons if r is not None and r.code not in ("running", "finished", "worker")), None)
+    because = f"What made the difference: {held.code} ({held.text.rstrip('.')})." if held else \
+        "What made the difference: how the try ended or how long it took."
+    return Difference(tick, label, left.get(label, "absent"), right.get(label, "absent"), *reasons, because)

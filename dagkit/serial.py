@@ -1,0 +1,182 @@
+"""Scenarios and traces as JSON text, and back. The text holds what happened; reading it simulates nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+from . import executors
+from .dag import Dag, Task, spec_of
+from .engine.core import Run
+from .engine.plan import Plan
+from .errors import DagkitError, FormatError, shown
+from .scenario import Config, Pool, Runs, Scenario
+from .trace import Trace
+from .waits import wait_from_json, wait_to_json
+
+FORMAT = 1
+_RUN_FIELDS = ("state", "due", "started", "ended", "cause")
+
+
+def dag_to_json(dag: Dag) -> dict[str, Any]:
+    """A Dag as plain data: its id, its options, its tasks with what differs from the defaults."""
+    tasks = [{"task_id": t.task_id, **{k: wait_to_json(v) if k == "wait" else v for k, v in spec_of(t).items()}} for t in dag]
+    return {"dag_id": dag.dag_id, **dag.options(), "tasks": tasks}
+
+
+def dag_from_json(data: Mapping[str, Any]) -> Dag:
+    """The Dag that ``dag_to_json`` wrote.
+
+    >>> dag_from_json(dag_to_json(Dag("d", [Task("a"), Task("b", "a")]))).edges
+    [('a', 'b')]
+    """
+    options = {k: v for k, v in data.items() if k not in ("dag_id", "tasks")}
+    tasks = {t["task_id"]: {k: wait_from_json(v) if k == "wait" else v for k, v in t.items() if k != "task_id"}
+             for t in data["tasks"]}
+    if not tasks:
+        return Dag(data["dag_id"], **options).close()
+    return Dag.from_dict(tasks, data["dag_id"], **options)
+
+
+def scenario_to_json(scenario: Scenario) -> dict[str, Any]:
+    """A scenario as plain data."""
+    return {
+        "dags": [dag_to_json(dag) for dag in scenario.dags],
+        "pools": {name: dataclasses.asdict(pool) for name, pool in scenario.pools.items()},
+        "outcomes": {label: list(script) for label, script in scenario.outcomes.items()},
+        "durations": dict(scenario.durations),
+        "executor": _object_to_json(scenario.executor),
+        "config": dataclasses.asdict(scenario.config),
+        "runs": {dag_id: dataclasses.asdict(runs) for dag_id, runs in scenario.runs.items()},
+        "initial": dict(scenario.initial or {}),
+        "seed": scenario.seed,
+        "faults": [_object_to_json(fault) for fault in scenario.faults],
+        "changes": [[tick, _change_to_json(change)] for tick, change in scenario.changes],
+    }
+
+
+def scenario_from_json(data: Mapping[str, Any]) -> Scenario:
+    """The scenario that ``scenario_to_json`` wrote."""
+    return Scenario(
+        tuple(dag_from_json(dag) for dag in data["dags"]),
+        pools={name: Pool(**pool) for name, pool in data["pools"].items()},
+        outcomes=data["outcomes"], durations=data["durations"], executor=_object_from_json(data["executor"]),
+        config=Config(**data["config"]), runs={dag_id: Runs(**runs) for dag_id, runs in data["runs"].items()},
+        initial=data["initial"], seed=data["seed"], faults=[_object_from_json(f) for f in data["faults"]],
+        changes=[(tick, _change_from_json(change)) for tick, change in data["changes"]])
+
+
+def _object_to_json(thing: Any) -> Any:
+    if isinstance(thing, (list, tuple)):
+        return [_object_to_json(t) for t in thing]
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        fields = {f.name: _object_to_json(getattr(thing, f.name)) for f in dataclasses.fields(thing)}
+        return {"kind": type(thing).__name__, **fields}
+    return thing
+
+
+def _object_from_json(data: Any) -> Any:
+    if isinstance(data, list):
+        return tuple(_object_from_json(d) for d in data)
+    if isinstance(data, Mapping) and "kind" in data:
+        kind = getattr(executors, data["kind"], None)
+        if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
+            raise FormatError(f"trace: '{shown(data['kind'])}' is not an executor this version knows.")
+        return kind(**{k: _object_from_json(v) for k, v in data.items() if k != "kind"})
+    return data
+
+
+def _change_to_json(change: Mapping[str, Any]) -> dict[str, Any]:
+    out = dict(change)
+    if "dag" in out:
+        out["dag"] = dag_to_json(out["dag"])
+    if "config" in out:
+        out["config"] = dataclasses.asdict(out["config"])
+    if "pools" in out:
+        out["pools"] = {n: dataclasses.asdict(p) if isinstance(p, Pool) else p for n, p in out["pools"].items()}
+    return out
+
+
+def _change_from_json(data: Mapping[str, Any]) -> dict[str, Any]:
+    out = dict(data)
+    if "dag" in out:
+        out["dag"] = dag_from_json(out["dag"])
+    if "config" in out:
+        out["config"] = Config(**out["config"])
+    if "pools" in out:
+        out["pools"] = {n: Pool(**p) if isinstance(p, Mapping) else p for n, p in out["pools"].items()}
+    return out
+
+
+def trace_to_json(trace: Trace) -> str:
+    """The whole trace as one JSON text with sorted keys: the same trace gives the same bytes."""
+    runs = trace._runs
+    number = {id(run): i for i, run in enumerate(runs)}
+    return json.dumps({
+        "dagkit_trace": FORMAT,
+        "airflow_version": trace.airflow_version,
+        "scenario": scenario_to_json(trace.scenario),
+        "runs": [{name: getattr(run, name) for name in _RUN_FIELDS}
+                 | {"dag": run.plan.number, "number": run.number, "definition": dag_to_json(run.plan.dag)
+                    if run.plan.dag is not trace.scenario.dags[run.plan.number] else None,
+                    "ti": list(run.ti), "instances": [[t, list(tis)] for t, tis in sorted(run.instances.items())]}
+                 for run in runs],
+        "tis": [[number[id(trace._run_of[ti])], trace._task_of[ti], trace._final_tries[ti]]
+                for ti in range(len(trace._task_of))],
+        "mapped": [[ti, index, trace._born[ti]] for ti, index in sorted(trace._map_index.items())],
+        "initial": list(trace._initial), "tick_no": list(trace._tick_no), "tick_end": list(trace._tick_end),
+        "event_ti": list(trace._event_ti), "event_new": list(trace._event_new),
+        "causes": [[n, cause] for n, cause in sorted(trace._causes.items())],
+        "gone": [[ti, name] for ti, name in sorted(trace._gone.items())],
+    }, sort_keys=True, separators=(",", ":"))
+
+
+def trace_from_json(text: str) -> Trace:
+    """The trace that ``trace_to_json`` wrote; FormatError, in one sentence, for anything else."""
+    try:
+        data = json.loads(text)
+        if not isinstance(data, dict) or data.get("dagkit_trace") != FORMAT:
+            found = data.get("dagkit_trace", "none") if isinstance(data, dict) else type(data).__name__
+            raise FormatError(f"trace: expected a dagkit trace of format {FORMAT}, found {shown(found)}. "
+                              "Write one with trace.to_json().")
+        return _build(data)
+    except FormatError:
+        raise
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError) as problem:
+        what = str(problem) if isinstance(problem, DagkitError) else f"{type(problem).__name__}: {problem}"
+        raise FormatError(f"trace: the text is damaged ({shown(what)}). Write it again with trace.to_json().") from None
+
+
+def _build(data: Mapping[str, Any]) -> Trace:
+    scenario = scenario_from_json(data["scenario"])
+    plans = [Plan(dag, number) for number, dag in enumerate(scenario.dags)]
+    runs = []
+    for spec in data["runs"]:
+        plan = plans[spec["dag"]]
+        if spec["definition"] is not None:
+            plan = Plan(dag_from_json(spec["definition"]), spec["dag"])
+        run = Run(plan, spec["number"], 0, spec["due"])
+        run.ti = spec["ti"]
+        run.instances = {t: tis for t, tis in spec["instances"]}
+        for name in _RUN_FIELDS:
+            setattr(run, name, spec[name])
+        runs.append(run)
+    now = scenario
+    for _, change in scenario.changes:
+        now = now.merged({name: value for name, value in change.items() if name != "clear"})
+    ends, events = data["tick_end"], data["event_ti"]
+    if sorted(ends) != ends or (ends[-1] if ends else 0) != len(events) or len(data["event_new"]) != len(events) \
+            or len(data["tick_no"]) != len(ends) or any(not 0 <= ti < len(data["tis"]) for ti in events) \
+            or any(not 0 <= s < 14 for s in (*data["event_new"], *data["initial"])):
+        raise FormatError("trace: the text is damaged (its columns do not fit together). "
+                          "Write it again with trace.to_json().")
+    return Trace(scenario, plans, runs, {
+        "now": now, "initial": bytes(data["initial"]), "task_of": [t for _, t, _ in data["tis"]],
+        "run_of": [runs[r] for r, _, _ in data["tis"]], "tries": array("i", [n for _, _, n in data["tis"]]),
+        "map_index": {ti: index for ti, index, _ in data["mapped"]}, "born": {ti: born for ti, _, born in data["mapped"]},
+        "tick_no": array("q", data["tick_no"]), "tick_end": array("q", ends), "event_ti": array("I", events),
+        "event_new": bytearray(data["event_new"]), "causes": {n: cause for n, cause in data["causes"]},
+        "gone": {ti: name for ti, name in data["gone"]}})

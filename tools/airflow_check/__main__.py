@@ -1,4 +1,4 @@
-"""Command line: python -m airflow_check verify | record (with tools/ on PYTHONPATH, in Airflow's environment)."""
+"""python -m airflow_check verify | record (tools/ on PYTHONPATH, the Python of Airflow's environment)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from airflow_check import __doc__ as about
 from airflow_check import files
 
 DATA = Path(__file__).resolve().parents[2] / "tests" / "data"
+DIFFERENT = 3  # exit status of verify; a crash is 1, a wrong option 2
 
 
 class Progress:
     """Shows how far a list of cases has come, and stops between two cases on Ctrl-C.
 
-    Airflow's task runner takes a KeyboardInterrupt for a failure of the task, so it must not be raised inside one.
+    Airflow's task runner takes a KeyboardInterrupt for a failure of the task, so none may be raised there.
     """
 
     def __init__(self) -> None:
@@ -69,7 +70,9 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         command = commands.add_parser(name, help=text)
         command.add_argument("--given", type=Path, default=DATA, help="directory with the recorded files")
         command.add_argument("--out", type=Path, help="where to write the answers")
-        command.add_argument("--only", action="append", choices=files.FILES, help="one file only; may be repeated")
+        command.add_argument(
+            "--only", action="append", choices=files.FILES, help="one file only; may be repeated"
+        )
         command.add_argument("--seed", type=int, default=1, help="seed of the fresh questions (default 1)")
         command.add_argument("--count", type=int, help="cases per file (default: the file's own number)")
     options = parser.parse_args(arguments)
@@ -79,11 +82,13 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def verify(options: argparse.Namespace, progress: Progress) -> int:
-    """Ask the installed Airflow every recorded question again; 1 if an answer changed."""
+    """Ask the installed Airflow every recorded question again; DIFFERENT if an answer changed."""
     changed = 0
     for name, asked, given in _answered(options, progress, fresh=False):
         found = list(files.differences(name, given, asked))
-        found += [(name, key, given[key], asked[key]) for key in _notes(name) if given.get(key) != asked.get(key)]
+        found += [
+            (name, key, given[key], asked[key]) for key in _notes(name) if given.get(key) != asked.get(key)
+        ]
         cases = len({title for title, *_ in found})
         print(f"{name}: {files.size(name, given)} cases, {cases} different")
         for title, field, before, after in found:
@@ -91,7 +96,7 @@ def verify(options: argparse.Namespace, progress: Progress) -> int:
         changed += len(found)
         if options.out:
             files.write(options.out, name, asked)
-    return 1 if changed else 0
+    return DIFFERENT if changed else 0
 
 
 def _notes(name: str) -> tuple[str, ...]:
@@ -104,7 +109,8 @@ def record(options: argparse.Namespace, progress: Progress) -> int:
     """Ask fresh questions and write the answered files."""
     for name, asked, _ in _answered(options, progress, fresh=True):
         path = files.write(options.out, name, asked)
-        print(f"{path}: {files.size(name, asked)} cases from Airflow {asked['airflow_version']}, seed {options.seed}")
+        source = f"Airflow {asked['airflow_version']}, seed {options.seed}"
+        print(f"{path}: {files.size(name, asked)} cases from {source}")
     return 0
 
 

@@ -41,7 +41,7 @@ class HeldExecutor(BaseExecutor):
 
 
 def record_selection(case: dict[str, Any], session: Any) -> dict[str, Any]:
-    """Which task instances one pass picks, as indexes into the case's `tis`, in the order they were picked."""
+    """Which task instances one pass picks: indexes into the case's `tis`, in the order of picking."""
     _set_pools(case["pools"], session)
     stored = {dag_id: _store_dag(dag_id, spec, session) for dag_id, spec in case["dags"].items()}
     for run in case["runs"]:
@@ -79,7 +79,7 @@ def _critical_section(case: dict[str, Any], session: Any) -> list[tuple[str, str
         picked.extend((ti.dag_id, ti.run_id, ti.task_id, ti.map_index) for ti in chosen)
         return chosen
 
-    runner._executable_task_instances_to_queued = watched  # type: ignore[method-assign]
+    runner._executable_task_instances_to_queued = watched
     count = runner._critical_section_enqueue_task_instances(session=session)
     if count != len(picked):
         raise RuntimeError(f"the critical section reported {count} but picked {len(picked)}")
@@ -105,7 +105,9 @@ def _store_dag(dag_id: str, spec: dict[str, Any], session: Any) -> Any:
 def _create_run(spec: dict[str, Any], dag: Any, session: Any) -> None:
     when = datetime.fromisoformat(spec["logical_date"]).replace(tzinfo=UTC)
     run = dags.create_run(dag, session, run_id=spec["run"], when=when)
-    session.execute(delete(TaskInstance).where(TaskInstance.dag_id == spec["dag"], TaskInstance.run_id == spec["run"]))
+    session.execute(
+        delete(TaskInstance).where(TaskInstance.dag_id == spec["dag"], TaskInstance.run_id == spec["run"])
+    )
     session.execute(update(DagRun).where(DagRun.id == run.id).values(state=spec.get("state", "running")))
 
 
@@ -113,7 +115,9 @@ def _add_instance(spec: dict[str, Any], dag: Any, session: Any) -> None:
     state = spec.get("state", "scheduled")
     version = dags.latest_version(spec["dag"], session)
     index = spec.get("map_index", -1)
-    ti = TaskInstance(dag.get_task(spec["task"]), version, spec["run"], None if state == "none" else state, index)
+    ti = TaskInstance(
+        dag.get_task(spec["task"]), version, spec["run"], None if state == "none" else state, index
+    )
     ti.priority_weight = spec["priority_weight"]
     ti.pool = spec.get("pool", "default_pool")
     ti.pool_slots = spec.get("pool_slots", 1)

@@ -24,7 +24,7 @@ PASSED_ON = ("depends_on_past", "wait_for_downstream", "max_active_tis_per_dag",
 
 
 class Script:
-    """What each attempt of each task instance will do: `next_outcome[label]` is set before the attempt ends."""
+    """What the next attempt of a task instance to end will do, by (task id, map index)."""
 
     next_outcome: dict[tuple[str, int], str] = {}
 
@@ -83,7 +83,11 @@ class ScriptedShortCircuit(ShortCircuitOperator):
 
 def operator_for(task_id: str, spec: dict[str, Any], **extra: Any) -> Any:
     """The real operator for one task of a case (not yet wired to its upstream)."""
-    kwargs: dict[str, Any] = {"task_id": task_id, "retries": spec.get("retries", 0), "retry_delay": timedelta(0)}
+    kwargs: dict[str, Any] = {
+        "task_id": task_id,
+        "retries": spec.get("retries", 0),
+        "retry_delay": timedelta(0),
+    }
     kwargs["trigger_rule"] = spec.get("trigger_rule", "all_success")
     kwargs |= {name: spec[name] for name in PASSED_ON if name in spec} | extra
     if "branch_follow" in spec:

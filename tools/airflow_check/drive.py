@@ -1,8 +1,8 @@
 """Drives one real Dag run tick by tick and writes down what the scheduler did.
 
-A tick is one `DagRun.update_state` and one `schedule_tis` of what it returned. Every attempt scheduled in a tick
-starts at once and ends after that tick's pass if its duration is 1, `d - 1` ticks later if it is d. Attempts
-that end in the same tick are applied in the order of task id, then map index.
+A tick is one `DagRun.update_state` and one `schedule_tis` of what it returned. Every attempt scheduled in a
+tick starts at once and ends after that tick's pass if its duration is 1, `d - 1` ticks later if it is d.
+Attempts that end in the same tick are applied in the order of task id, then map index.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Recorder:
         task = self.dag.get_task(key[0])
         mapped = isinstance(task, MappedOperator)
         if isinstance(task, MappedOperator):
-            task = task.unmap({name: key[1] for name in task.expand_input.value})  # type: ignore[union-attr]
+            task = task.unmap(dict.fromkeys(task.expand_input.value, key[1]))
         outcome = self.outcome(key, ti.try_number)
         skipped, notes = end_attempt(ti, task, mapped, told, outcome, self.session, self.bag)
         self.notes += [f"{label(key)}: {note}" for note in notes]

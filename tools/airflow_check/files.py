@@ -32,7 +32,13 @@ LISTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }  # fmt: skip
 FILES = tuple(LISTS)
-COUNTS = {"dagrun_final_states": 500, "selection": 300, "mapping": 60, "priority_weights": 60, "retry_delay": 120}
+COUNTS = {
+    "dagrun_final_states": 500,
+    "selection": 300,
+    "mapping": 60,
+    "priority_weights": 60,
+    "retry_delay": 120,
+}
 
 
 def read(folder: Path, name: str) -> Payload:
@@ -45,7 +51,10 @@ def write(folder: Path, name: str, payload: Payload) -> Path:
     """Write the file with one case a line, so that two recordings can be compared line by line."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
-    parts = [f"{_json(key)}:{_list(value) if key in LISTS[name] else _json(value)}" for key, value in payload.items()]
+    parts = [
+        f"{_json(key)}:{_list(value) if key in LISTS[name] else _json(value)}"
+        for key, value in payload.items()
+    ]
     path.write_text("{" + ",\n".join(parts) + "}\n", encoding="utf-8", newline="\n")
     return path
 
@@ -74,7 +83,7 @@ def _question(case: dict[str, Any], answers: tuple[str, ...]) -> dict[str, Any]:
 
 
 def new_payload(name: str, header: Payload, seed: int, count: int | None = None) -> Payload:
-    """Fresh questions for one file, under the header of a file of the same name: a pure function of the seed."""
+    """Fresh questions under the header of a file of the same name: a pure function of the seed."""
     rng = Random(f"{name} {seed}")
     kept = {key: value for key, value in header.items() if key not in LISTS[name]}
     total = COUNTS.get(name, 0) if count is None else count
@@ -89,7 +98,10 @@ def _fresh(name: str, rng: Random, count: int) -> Payload:
             "setup_teardown_cases": tables.setup_teardown_rules(rng),
         }
     if name == "retry_delay":
-        return {"dag_id": f"rt{rng.randint(0, 999)}", "rows": [tables.retry_row(rng, i) for i in range(count)]}
+        return {
+            "dag_id": f"rt{rng.randint(0, 999)}",
+            "rows": [tables.retry_row(rng, i) for i in range(count)],
+        }
     makers = {"priority_weights": tables.weights, "selection": tables.selection, "mapping": mapping,
               "dagrun_final_states": final_states}  # fmt: skip
     return {"cases": [makers[name](rng, i) for i in range(count)]}

@@ -44,8 +44,15 @@ def _producer(rng: Random, case: dict[str, Any], name: str = "p", longest: int =
     return 0
 
 
-def _mapped(rng: Random, case: dict[str, Any], name: str, upstream: list[str], expand: dict[str, str]) -> None:
-    spec = {"upstream": upstream, "expand": expand, "trigger_rule": rng.choice(FAST), "retries": rng.choice((0, 0, 1))}
+def _mapped(
+    rng: Random, case: dict[str, Any], name: str, upstream: list[str], expand: dict[str, str]
+) -> None:
+    spec = {
+        "upstream": upstream,
+        "expand": expand,
+        "trigger_rule": rng.choice(FAST),
+        "retries": rng.choice((0, 0, 1)),
+    }
     case["dag"][name] = spec
 
 
@@ -152,6 +159,6 @@ def _too_long(rng: Random, case: dict[str, Any]) -> None:
 
 
 FAMILIES: tuple[Callable[[Random, dict[str, Any]], None], ...] = (
-    _pushed, _literal, _product, _chained, _grouped, _rerun, _pushed, _side_by_side, _grouped, _rerun, _chained,
-    _too_long,
+    _pushed, _literal, _product, _chained, _grouped, _rerun, _pushed, _side_by_side, _grouped, _rerun,
+    _chained, _too_long,
 )  # fmt: skip

@@ -7,9 +7,11 @@ from typing import Any
 
 Specs = dict[str, dict[str, Any]]
 
-RULES = ("all_success", "all_failed", "all_done", "all_done_min_one_success", "one_success", "one_failed", "one_done",
-         "none_failed", "none_skipped", "always", "none_failed_min_one_success", "all_skipped")  # fmt: skip
-KINDS = {"plain": 34, "durations": 18, "branch": 18, "teardown": 16, "fail_fast": 9, "deadlock": 5}
+RULES = (
+    "all_success", "all_failed", "all_done", "all_done_min_one_success", "one_success", "one_failed",
+    "one_done", "none_failed", "none_skipped", "always", "none_failed_min_one_success", "all_skipped",
+)  # fmt: skip
+KINDS = {"plain": 28, "durations": 17, "branch": 19, "teardown": 18, "fail_fast": 10, "deadlock": 8}
 
 
 def final_states(rng: Random, number: int) -> dict[str, Any]:
@@ -32,7 +34,9 @@ def final_states(rng: Random, number: int) -> dict[str, Any]:
 
 def _tasks(rng: Random, kind: str) -> Specs:
     """A random Dag listed in topological order; ids sort in the same order."""
-    count = rng.randint(2, 5) if kind == "deadlock" else rng.choice((1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14))
+    count = (
+        rng.randint(2, 5) if kind == "deadlock" else rng.choice((1, 3, 4, 4, 5, 5, 6, 6, 7, 8, 9, 10, 12, 14))
+    )
     names = [f"t{i:02d}" for i in range(count)]
     dense = rng.choice((0.2, 0.35, 0.6))
     specs: Specs = {}
@@ -62,7 +66,9 @@ def _outcomes(rng: Random, kind: str) -> list[str]:
     first = rng.choices(("fail", "skip", "fail_hard"), weights=(6, 3, 1))[0]
     if first != "fail":
         return [first]
-    return ["fail"] * rng.randint(1, 3) + rng.choice(([], [], ["success"], ["success"], ["skip"], ["fail_hard"]))
+    return ["fail"] * rng.randint(1, 3) + rng.choice(
+        ([], [], ["success"], ["success"], ["skip"], ["fail_hard"])
+    )
 
 
 def _add_durations(rng: Random, specs: Specs) -> None:
@@ -113,13 +119,15 @@ def _teardown_tasks(rng: Random) -> Specs:
 
 
 def _work(rng: Random, specs: Specs, setups: list[str]) -> list[str]:
-    """Work below the setups. A task directly below a setup has to keep the rule all_success (Airflow insists)."""
+    """Work below the setups. Airflow insists on all_success for a task directly below a setup."""
     works: list[str] = []
     for i in range(rng.randint(1, 6)):
         if not works or rng.random() < 0.3:
             specs[f"w{i}"] = _spec(rng, rng.sample(setups, rng.randint(1, len(setups))), "all_success")
         else:
-            specs[f"w{i}"] = _spec(rng, sorted(rng.sample(works, rng.randint(1, min(2, len(works))))), _rule(rng))
+            specs[f"w{i}"] = _spec(
+                rng, sorted(rng.sample(works, rng.randint(1, min(2, len(works))))), _rule(rng)
+            )
         works.append(f"w{i}")
     return works
 
@@ -147,7 +155,9 @@ def _add_deadlock(rng: Random, case: dict[str, Any]) -> None:
         spec = case["tasks"][name]
         if name not in case["initial"] and rng.random() < 0.6:
             spec["upstream"] = spec["upstream"] or [names[0]]
-            spec["trigger_rule"] = rng.choice(("all_skipped", "all_skipped", "all_done", "none_skipped", "one_done"))
+            spec["trigger_rule"] = rng.choice(
+                ("all_skipped", "all_skipped", "all_done", "none_skipped", "one_done")
+            )
     mark = rng.choice(("depends_on_past", "max_active_tis_per_dag", None, None, None))
     if mark:
         case["tasks"][names[-1]][mark] = True if mark == "depends_on_past" else 16

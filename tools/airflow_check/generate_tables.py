@@ -75,10 +75,12 @@ def selection(rng: Random, number: int) -> dict[str, Any]:
     kind = SELECTION_KINDS[number % len(SELECTION_KINDS)]
     case: dict[str, Any] = {"id": f"q{number:04d}", "kind": kind}
     held = rng.choice((0, 0, 1, 2, 5))
-    case["parallelism"] = rng.choice((1, 2, 4, 8, 16, 32)) + held
+    case["parallelism"] = rng.choice((2, 4, 8, 16, 32, 32)) + held
     if kind == "window":
         case["parallelism"] = 32 + held
-    case["max_tis_per_query"] = rng.choice((1, 2, 3)) if kind == "window" else rng.choice((0, 1, 3, 5, 16, 16))
+    case["max_tis_per_query"] = (
+        rng.choice((1, 2, 3, 4, 6)) if kind == "window" else rng.choice((0, 0, 2, 4, 7, 16, 16, 16))
+    )
     case["executors"] = _executors(rng, kind, case["parallelism"], held)
     case["pools"] = _pools(rng, kind)
     case["dags"] = {f"d{i}": _dag(rng, kind) for i in range(rng.randint(1, 4))}
@@ -106,7 +108,7 @@ def _pools(rng: Random, kind: str) -> dict[str, Any]:
     pools: dict[str, Any] = {"default_pool": {"slots": 128}}
     if kind in ("pools", "mixed", "window") or rng.random() < 0.4:
         for name in ("p0", "p1", "p2")[: rng.randint(1, 3)]:
-            pools[name] = {"slots": rng.choice((-1, 0, 1, 2, 3, 5, 8))}
+            pools[name] = {"slots": rng.choice((-1, 0, 1, 2, 3, 5, 5, 8, 8, 13))}
             if rng.random() < 0.3:
                 pools[name]["include_deferred"] = True
     if kind == "pools" and rng.random() < 0.3:
@@ -160,10 +162,10 @@ def _demands(rng: Random, case: dict[str, Any]) -> dict[str, Any]:
     pools = [name for name in case["pools"] if name != "default_pool"]
     if pools and rng.random() < (0.6 if case["kind"] in ("pools", "window") else 0.3):
         wants["pool"] = rng.choice(pools)
-    if case["kind"] in ("pools", "mixed", "window") and rng.random() < 0.03:
+    if case["kind"] in ("pools", "mixed", "window") and rng.random() < 0.01:
         wants["pool"] = "nopool"
-    if case["kind"] != "basic" and rng.random() < 0.25:
-        wants["pool_slots"] = rng.choice((2, 2, 3, 5))
+    if case["kind"] != "basic" and rng.random() < 0.2:
+        wants["pool_slots"] = rng.choice((2, 2, 2, 3, 5))
     if len(case["executors"]) > 1 and rng.random() < 0.4:
         wants["executor"] = "other"
     return wants

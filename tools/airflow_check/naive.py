@@ -1,12 +1,12 @@
 """A deliberately simple model of a Dag run, used for one thing only: the `timing_class` of a recorded case.
 
-It visits every task in every tick, knows nothing of dagkit, and is trusted for a case only where it reproduces
-the recording of the real Airflow tick for tick. With it a case can be replayed under timings the recording did
-not use; whether its outcome survives them is its timing class:
+It visits every task in every tick, knows nothing of dagkit, and is trusted for a case only where it
+reproduces the recording of the real Airflow tick for tick. With it a case can be replayed under timings the
+recording did not use; whether its outcome survives them is its timing class:
 
 free        the same final states, tries and run state under every timing tried: a skip or failure reaches the
-            next level in the same pass or the next one, an attempt waits one tick in the queue or none, and in
-            each of these four ways two dozen random sets of durations
+            next level in the same pass or the next one, an attempt waits one tick in the queue or none, and
+            in each of these four ways two dozen random sets of durations
 phase_free  the same under the four ways with the case's own durations
 exact       anything else (or the model does not reproduce the recording)
 """
@@ -100,7 +100,7 @@ class Shape:
 
 
 def rule_verdict(rule: str, states: list[str], setups: list[str]) -> str:
-    """run, wait or the state set, for the states of the direct upstreams (`setups`: those that are setups)."""
+    """run, wait or the state set, for the states of the direct upstreams (`setups`: of their setups)."""
     n = len(states)
     if n == 0 or rule == "always":
         return "run"
@@ -147,7 +147,7 @@ class Model:
 
     def __post_init__(self) -> None:
         self.shape = Shape(self.case["tasks"])
-        self.state = {task: "none" for task in self.shape.tasks} | self.case.get("initial", {})
+        self.state = dict.fromkeys(self.shape.tasks, "none") | self.case.get("initial", {})
         self.tries = dict.fromkeys(self.shape.tasks, 0)
         self.due: dict[str, tuple[int, int]] = {}  # task -> (tick it starts in, tick it ends in)
 
@@ -210,7 +210,9 @@ class Model:
 
     def _decided(self, unfinished: list[str], moved: bool) -> bool:
         if unfinished:
-            checked = not any(self.shape.marked(t, mark) for t in unfinished for mark in BLOCKS_DEADLOCK_CHECK)
+            checked = not any(
+                self.shape.marked(t, mark) for t in unfinished for mark in BLOCKS_DEADLOCK_CHECK
+            )
             if checked and not moved and not self.due:
                 self.run_state = "failed"
             return self.run_state != "running"
@@ -247,7 +249,11 @@ class Model:
 
     def _stop_others(self, task: str) -> None:
         for other, state in self.state.items():
-            if other != task and state not in ("success", "failed") and not self.shape.marked(other, "teardown"):
+            if (
+                other != task
+                and state not in ("success", "failed")
+                and not self.shape.marked(other, "teardown")
+            ):
                 self.state[other] = "failed" if state == "running" else "skipped"
 
 

@@ -62,7 +62,9 @@ def _weights(payload: Payload, session: Any, watch: Watch) -> Payload:
 
 
 def _retry_delay(payload: Payload, session: Any, watch: Watch) -> Payload:
-    rows = list(tables.record_retry_rows(payload["dag_id"], list(watch("retry_delay", payload["rows"])), session))
+    rows = list(
+        tables.record_retry_rows(payload["dag_id"], list(watch("retry_delay", payload["rows"])), session)
+    )
     override = payload["override_check"]["retry_delay_override"]
     delay = tables.override_delay(override, "override", session)
     forget_dags(session)

@@ -45,7 +45,7 @@ def record_mapping(case: dict[str, Any], session: Any) -> dict[str, Any]:
     start: dict[Key, int] = {}
 
     def outcome(key: Key, attempt: int) -> str:
-        outcomes = script.get(label(key), script.get(key[0], ["success"]))
+        outcomes = script.get(label(key)) or script.get(key[0]) or ["success"]
         return nth(outcomes, attempt - start.get(key, 0))
 
     recorder = Recorder(run, dag, session, outcome, lambda key: 1)
@@ -92,7 +92,7 @@ def _mapped_dag(dag_id: str, specs: dict[str, dict[str, Any]]) -> DAG:
 def _operator(name: str, spec: dict[str, Any], made: dict[str, Any]) -> Any:
     if "expand" not in spec:
         return dags.operator_for(name, spec)
-    partial = {key: spec[key] for key in ("retries", "trigger_rule") if key in spec}
+    partial: dict[str, Any] = {key: spec[key] for key in ("retries", "trigger_rule") if key in spec}
     partial["retry_delay"] = dags.timedelta(0)
     return dags.Scripted.partial(task_id=name, **partial).expand(**_arguments(spec, made))
 
@@ -101,7 +101,7 @@ def _arguments(spec: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for argument, source in spec["expand"].items():
         literal = source.startswith(LITERAL)
-        found[argument] = list(range(int(source[len(LITERAL):]))) if literal else XComArg(made[source])
+        found[argument] = list(range(int(source[len(LITERAL) :]))) if literal else XComArg(made[source])
     return found
 
 
@@ -112,9 +112,10 @@ def _add_group(group: str, specs: dict[str, dict[str, Any]], made: dict[str, Any
     def body(x: Any = None, y: Any = None) -> None:
         for name in names:
             inside = set(specs[name]["upstream"]) <= set(names)
-            extra = {} if inside else {"x": x, "y": y}  # a member that names its argument depends on its source
+            # A member that takes the argument depends on its source; inner edges come before the group's own.
+            extra = {} if inside else {"x": x, "y": y}
             made[name] = dags.operator_for(name.removeprefix(group + "."), specs[name], **extra)
-            for other in set(specs[name]["upstream"]) & set(names):  # before the group finds its first members
+            for other in sorted(set(specs[name]["upstream"]) & set(names)):
                 made[other] >> made[name]
 
     body.expand(**_arguments(specs[group], made))
@@ -126,4 +127,6 @@ def _wire(made: dict[str, Any], name: str, upstream: list[str]) -> None:
         if other not in task.upstream_task_ids:
             made[other] >> task
     if set(task.upstream_task_ids) != set(upstream):
-        raise ValueError(f"task {name!r} came out with upstream {sorted(task.upstream_task_ids)}, not {upstream}")
+        raise ValueError(
+            f"task {name!r} came out with upstream {sorted(task.upstream_task_ids)}, not {upstream}"
+        )

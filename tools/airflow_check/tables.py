@@ -78,7 +78,11 @@ def rule_question(case: dict[str, Any]) -> tuple[Specs, dict[str, str], str]:
         return _fan_in(states, rule, setups=tuple(setups), teardown=True), states, "t"
     if kind == "teardown_scope":
         states = {"s": case["setup"], "a": case["inner_indirect"], "b": case["inner_direct"]}
-        specs: Specs = {"s": {"upstream": [], "setup": True}, "a": {"upstream": ["s"]}, "b": {"upstream": ["a"]}}
+        specs: Specs = {
+            "s": {"upstream": [], "setup": True},
+            "a": {"upstream": ["s"]},
+            "b": {"upstream": ["a"]},
+        }
         return specs | {"t": {"upstream": ["b", "s"], "trigger_rule": rule, "teardown": True}}, states, "t"
     if kind == "indirect_setup":
         states = {"s": case["indirect_setup"], "d": case["direct_task"]}
@@ -109,7 +113,7 @@ def record_weights(case: dict[str, Any], session: Any) -> dict[str, int]:
     run = dags.create_run(dag, session)
     columns = select(TaskInstance.task_id, TaskInstance.priority_weight)
     rows = session.execute(columns.where(TaskInstance.dag_id == run.dag_id))
-    found = {task_id: weight for task_id, weight in rows}
+    found = dict(rows)
     return {task_id: found[task_id] for task_id in case["tasks"]}
 
 

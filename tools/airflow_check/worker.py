@@ -101,7 +101,7 @@ class Wire:
 
 
 def start_attempt(ti: TaskInstance, session: Any, dag_bag: Any) -> TIRunContext:
-    """Take a scheduled task instance over the executor to running; returns what the API server tells the task."""
+    """Take a scheduled task instance over the executor to running; returns what the server tells it."""
     from fastapi import Response
 
     session.execute(update(TaskInstance).where(TaskInstance.id == ti.id).values(state="queued"))
@@ -117,7 +117,7 @@ def start_attempt(ti: TaskInstance, session: Any, dag_bag: Any) -> TIRunContext:
 def end_attempt(
     ti: TaskInstance, task: Any, mapped: bool, told: TIRunContext, outcome: str, session: Any, dag_bag: Any
 ) -> tuple[list[str] | None, list[str]]:
-    """Let the attempt do what the script says; returns (ids it asked to skip or None, refusals by the server)."""
+    """Let the attempt do what the script says; returns (ids it asked to skip or None, refusals)."""
     Script.next_outcome[(ti.task_id, ti.map_index)] = outcome
     runtime = _ScriptedTI.model_construct(
         id=ti.id, task_id=ti.task_id, dag_id=ti.dag_id, run_id=ti.run_id, try_number=ti.try_number,
@@ -127,7 +127,7 @@ def end_attempt(
     )  # fmt: skip
     notes: list[str] = []
     wire = Wire(session, dag_bag, ti.id, notes)
-    task_runner.SUPERVISOR_COMMS = wire  # type: ignore[assignment]
+    task_runner.SUPERVISOR_COMMS = wire
     before = signal.getsignal(signal.SIGTERM)
     task_runner.run(runtime, runtime.get_template_context(), logging.getLogger("recorder"))
     signal.signal(signal.SIGTERM, before)  # the task runner made itself deaf to it

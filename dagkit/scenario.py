@@ -72,6 +72,11 @@ class Config:
     max_task_retry_delay: [core] cap of a growing retry delay.
     default_pool_slots: [core] default_pool_task_slot_count.
     tick_seconds: what one tick stands for, for display and for the retry jitter.
+    triggerers, triggerer_capacity: deferred waits that run at once ([triggerer] capacity each).
+    task_queued_timeout, task_queued_timeout_check_interval, num_stuck_in_queued_retries: when a TI that no worker
+    picks up is queued again, how often that is checked, and how many times before it is failed.
+    task_instance_heartbeat_timeout, ..._detection_interval: when a silent worker counts as lost.
+    scheduler_health_check_threshold: when a silent scheduler counts as dead.
 
     >>> Config(parallelism=4).parallelism
     4
@@ -85,13 +90,25 @@ class Config:
     max_task_retry_delay: float = 86_400
     default_pool_slots: int = DEFAULT_POOL_SLOTS
     tick_seconds: float = 1
+    triggerers: int = 1
+    triggerer_capacity: int = 1000
+    task_queued_timeout: int = 600
+    task_queued_timeout_check_interval: int = 120
+    num_stuck_in_queued_retries: int = 2
+    task_instance_heartbeat_timeout: int = 300
+    task_instance_heartbeat_timeout_detection_interval: int = 10
+    scheduler_health_check_threshold: int = 30
 
     def __post_init__(self) -> None:
         if self.pacing not in PACINGS:
             raise DagkitError(f"config: pacing must be one of {choices(PACINGS)}, not '{shown(self.pacing)}'."
                               f"{nearest(self.pacing, PACINGS)}")
         for name, low in (("parallelism", 1), ("schedulers", 1), ("max_tis_per_query", 0), ("max_map_length", 1),
-                          ("default_pool_slots", -1)):
+                          ("default_pool_slots", -1), ("triggerers", 0), ("triggerer_capacity", 1),
+                          ("task_queued_timeout", 1), ("task_queued_timeout_check_interval", 1),
+                          ("num_stuck_in_queued_retries", 0), ("task_instance_heartbeat_timeout", 1),
+                          ("task_instance_heartbeat_timeout_detection_interval", 1),
+                          ("scheduler_health_check_threshold", 1)):
             value = getattr(self, name)
             if type(value) is not int or value < low:
                 raise DagkitError(f"config: {name} must be a whole number >= {low}, not {shown(repr(value))}.")

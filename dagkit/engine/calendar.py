@@ -21,15 +21,16 @@ class Buckets(dict[int, list[Any]]):
 
 
 class Calendar:
-    """Four kinds of appointments on one time line.
+    """Five kinds of appointments on one time line, in the order in which a tick keeps them.
 
-    finish: TIs whose running try ends. start: TIs a worker picks up. look: TIs to evaluate again (a retry falls due).
-    source: anything from outside the four phases, as functions ``f(sim, tick)``: a run falls due, a timeout, a
-    fault, a learner's change.
+    change: a learner's hand, ``f(sim, tick)``. finish: TIs whose running try ends. source: anything else from outside
+    the four phases, ``f(sim, tick)``: a timeout, a fault, the end of a wait. start: TIs a worker picks up. look: TIs
+    to evaluate again (a retry falls due).
     """
 
     def __init__(self) -> None:
         self.ticks: list[int] = []
+        self.change = Buckets(self.ticks)
         self.finish = Buckets(self.ticks)
         self.start = Buckets(self.ticks)
         self.look = Buckets(self.ticks)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def put_on_calendar(sim: Sim, scenario: Scenario) -> None:
     for tick, change in scenario.changes:
-        sim.calendar.source[tick].append(lambda s, _, change=change: apply(s, change))
+        sim.calendar.change[tick].append(lambda s, _, change=change: apply(s, change))
 
 
 def apply(sim: Sim, change: Mapping[str, Any]) -> None:
@@ -81,7 +81,7 @@ def _clear_one(sim: Sim, ti: int, run: Run, task: int, fresh_script: bool) -> No
     if sim.state[ti] == RUNNING:
         leave(sim, ti)
         sim.record(ti, RESTARTING, "cleared")
-        sim.calendar.source[sim.now + 1].append(lambda s, _: _restarted(s, ti))
+        sim.calendar.change[sim.now + 1].append(lambda s, _: _restarted(s, ti))
     elif sim.state[ti] != NONE:
         stop(sim, ti, NONE, "cleared")
         sim.look_at(ti)

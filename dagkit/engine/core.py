@@ -18,6 +18,7 @@ from .calendar import Calendar
 from .limits import Head, Limits
 from .plan import Plan
 from .script import Script
+from .waiting import Waits
 
 
 class Run:
@@ -87,6 +88,8 @@ class Sim:
         self.stop_at: int | None = None
         self.not_before: dict[int, int] = {}           # a waiting retry: the tick it may be scheduled
         self.ends: dict[int, int] = {}                 # TIs once stopped before their time: when they really end
+        self.overran: set[int] = set()                 # TIs whose running try ends by execution_timeout
+        self.waits = Waits(scenario.config.triggerers * scenario.config.triggerer_capacity)
         self.max_tries: dict[int, int] = {}            # cleared TIs: the last try they have
         self.tick_no = array("q")
         self.tick_end = array("q")

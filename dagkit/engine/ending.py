@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..states import FAILED, FINISHED, NONE, QUEUED, RUNNING, SKIPPED, SUCCESS, UP_FOR_RETRY
-from . import limits, mapping
+from . import limits, mapping, waiting
 from .retries import delay
 
 if TYPE_CHECKING:
@@ -14,15 +14,23 @@ if TYPE_CHECKING:
 UNTOUCHED_BY_SKIP = frozenset({RUNNING, SUCCESS, FAILED})
 """A branch overwrites every other state, even upstream_failed (SkipMixin, Airflow 3.3.2)."""
 
+AFTER_WAIT = {"timed_out": ("fail", "wait_timeout"), "sensor_timeout": ("fail_hard", "sensor_timeout"),
+              "sensor_timeout_skip": ("skip", "sensor_timeout")}
+"""How a wait that took too long ends the try. A sensor's timeout is final: it uses no retry."""
+
 
 def length(sim: Sim, ti: int) -> int:
     """Ticks the try that starts now will run."""
     run, task = sim.run_of[ti], sim.task_of[ti]
-    plan = run.plan
-    ticks = sim.script.duration(sim, ti) if task in plan.timed else plan.duration[task]
+    plan, wait = run.plan, run.plan.tasks[task].wait
+    if wait is not None:
+        ticks = waiting.length(sim, ti, wait)
+    else:
+        ticks = sim.script.duration(sim, ti) if task in plan.timed else plan.duration[task]
     limit = plan.tasks[task].execution_timeout
     if limit is not None and ticks > limit:
         ticks = max(1, int(limit))
+        sim.overran.add(ti)
     if ti in sim.ends:
         sim.ends[ti] = sim.now + ticks
     return ticks
@@ -32,11 +40,14 @@ def conclude(sim: Sim, ti: int) -> None:
     """The running try of a TI ends as scripted."""
     run, task = sim.run_of[ti], sim.task_of[ti]
     word, pushed = sim.script.outcome(sim, ti)
-    cause = None
-    limit = run.plan.tasks[task].execution_timeout
-    if limit is not None and (sim.script.duration(sim, ti) if task in run.plan.timed else
-                              run.plan.duration[task]) > limit:
+    wait, cause = run.plan.tasks[task].wait, None
+    if ti in sim.overran:
+        sim.overran.discard(ti)
         word, cause = "fail", "execution_timeout"
+    elif wait is not None and (after := waiting.after_stay(sim, ti, wait)):
+        if after == "parked":
+            return
+        word, cause = AFTER_WAIT[after]
     elif word == "success":
         cause = mapping.refused(sim, run, task, ti, pushed)
         word = "fail" if cause else word
@@ -44,7 +55,7 @@ def conclude(sim: Sim, ti: int) -> None:
         sim.settle(ti, SUCCESS)
         _skip_others(sim, run, task)
     elif word == "skip":
-        sim.settle(ti, SKIPPED, "own_skip")
+        sim.settle(ti, SKIPPED, cause or "own_skip")
     else:
         fail(sim, ti, cause, retry=word == "fail")
 
@@ -53,6 +64,7 @@ def fail(sim: Sim, ti: int, cause: str | None = None, *, retry: bool = True) -> 
     """A try failed: wait for the next one if tries are left, else failed for good."""
     run, task = sim.run_of[ti], sim.task_of[ti]
     spec = run.plan.tasks[task]
+    sim.waits.resumed.pop(ti, None)
     if retry and spec.retries and sim.tries[ti] <= sim.max_tries.get(ti, spec.retries):
         sim.record(ti, UP_FOR_RETRY, cause)
         due = sim.now + delay(sim, ti, run, spec)
@@ -102,4 +114,6 @@ def leave(sim: Sim, ti: int) -> None:
         sim.ends[ti] = -1
     elif old in FINISHED:
         sim.unsettle(ti)
+    waiting.forget(sim, ti)
     sim.not_before.pop(ti, None)
+    sim.overran.discard(ti)

@@ -142,6 +142,11 @@ def place(sim: Sim, head: Head) -> None:
         heappush(sim.limits.parked[gate[0]][gate[1]], (key, head))  # type: ignore[index]
 
 
+def take(limits: Limits, places: tuple[tuple[int, int], ...]) -> None:
+    for number, need in places:
+        limits.used[number] += need
+
+
 def give_back(limits: Limits, places: tuple[tuple[int, int], ...]) -> None:
     """A TI leaves its places; heads parked there are asked again in this pass."""
     used, parked, given_back = limits.used, limits.parked, limits.given_back

@@ -88,7 +88,7 @@ class Plan:
         self.fast = [RUNS_AT_ZERO[rule] and t not in special and not tasks[t].is_teardown
                      for t, rule in enumerate(self.rule)]
         # scripted: tasks whose try does not simply end in success (outcomes given by label are added later).
-        self.scripted = {t for t, task in enumerate(tasks) if task.execution_timeout is not None} \
+        self.scripted = {t for t, task in enumerate(tasks) if task.execution_timeout is not None or task.wait is not None} \
             | set(self.skips) | self.producers
         self.timed: set[int] = set()
 

@@ -27,9 +27,11 @@ def tick(sim: Sim, now: int) -> None:
     """One pass of the scheduler at tick ``now``."""
     sim.now = now
     calendar = sim.calendar
+    for change in calendar.change.pop(now, ()):
+        change(sim, now)
+    finish(sim, calendar.finish.pop(now, []))
     for source in calendar.source.pop(now, ()):
         source(sim, now)
-    finish(sim, calendar.finish.pop(now, []))
     start(sim, calendar.start.pop(now, []))
     for ti in calendar.look.pop(now, ()):
         sim.look_at(ti)

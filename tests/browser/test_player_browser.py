@@ -1,0 +1,383 @@
+"""The player in a real browser, as its one-file export: what it shows, every tick, and how it is driven."""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+from typing import Any
+
+import pytest
+
+from dagkit import Dag, Task, examples, simulate
+from dagkit.views import html_export, player
+from dagkit.views.picture import plain
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = [
+    '"quotes" & <b>bold</b>', "<script>window.pwned=1</script>", "new\nline", "ctrl\x00\x1b[31m\x07",
+    "\ud800lone", "a:b:c->d", "x" * 10_000, "\\N\\L<<b>x</b>>", "   ", "\u202eevil\u202c",
+    "</script><img src=x onerror=window.pwned=1>", "{{x}}${y}`z`",
+]
+# What each animation frame shows, recorded from outside the player.
+RECORD = """(player) => {
+  window.painted = [];
+  const look = () => { painted.push(Number(player.dataset.tick)); requestAnimationFrame(look); };
+  requestAnimationFrame(look);
+}"""
+QUESTION = player.Prediction("How does publish end?", ["success", "upstream_failed"], "upstream_failed",
+                             "quality_check failed.")
+
+
+@functools.cache
+def random_trace(tasks: int) -> Any:
+    """A layered Dag with names of several lengths; a few tasks fail."""
+    rng = random.Random(tasks)
+    names = [f"{rng.choice(['load', 'clean', 'join_customers', 'report'])}_{i:03}" for i in range(tasks)]
+    width = max(2, int(tasks ** 0.5))
+    made = []
+    for i, name in enumerate(names):
+        before = range(max(0, i // width * width - width), i // width * width)
+        made.append(Task(name, sorted({names[rng.choice(before)] for _ in range(2)}) if before else (),
+                         duration=rng.randint(1, 4)))
+    return simulate(Dag(f"random_{tasks}", made, max_active_tasks=32),
+                    outcomes={name: ["fail"] for name in names if rng.random() < 0.02})
+
+
+@pytest.fixture(scope="module")
+def orders():
+    return simulate(examples.orders())
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Open a trace; the test fails on any error on the page and on any request but the file itself."""
+    opened = []
+
+    def opener(trace: Any, *, size=(1280, 900), prediction=None, interval=None, **context: Any) -> Any:
+        path = html_export.to_html(trace, tmp_path / "player.html", prediction=prediction, interval=interval)
+        wanted = path.as_uri()
+        place = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context)
+        page = place.new_page()
+        troubles: list[str] = []
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and troubles.append(message.text))
+        page.on("request", lambda request: request.url != wanted and troubles.append(request.url[:200]))
+        page.on("dialog", lambda dialog: (troubles.append("dialog"), dialog.dismiss()))
+        opened.append((place, troubles))
+        page.goto(wanted)
+        return page
+
+    yield opener
+    for place, troubles in opened:
+        place.close()
+        assert troubles == []
+
+
+def tick(page: Any) -> int:
+    return int(page.get_attribute(".dk-player", "data-tick"))
+
+
+def node_states(page: Any) -> dict[str, str]:
+    """Label -> state, read off the drawing: class, glyph and spoken name must agree."""
+    found = page.eval_on_selector_all(".dk-graph .dk-node", """(nodes) => nodes.map((node) => [
+        node.querySelector('.dk-label').textContent,
+        [...node.classList].filter((name) => !/node|live|selected/.test(name)),
+        node.getAttribute('aria-label'), node.querySelector('.dk-glyph').textContent])""")
+    looks = {state.name: state for state in player.replays.states.TABLE}
+    for label, classes, spoken, glyph in found:
+        name = classes[0].removeprefix("dk-")
+        assert len(classes) == 1 and spoken == f"{label}: {name}" and glyph.startswith(looks[name].glyph)
+    return {label: classes[0].removeprefix("dk-") for label, classes, _, _ in found}
+
+
+def spoken(page: Any, selector: str) -> list[str]:
+    return page.eval_on_selector_all(selector, "(all) => all.map((el) => el.getAttribute('aria-label'))")
+
+
+def written(page: Any, selector: str) -> list[str]:
+    return page.eval_on_selector_all(selector, "(all) => all.map((el) => el.textContent)")
+
+
+def play_to_the_end(page: Any) -> list[int]:
+    """Press Play; returns the ticks that were painted, in order, each once."""
+    page.locator(".dk-player").evaluate(RECORD)
+    page.click(".dk-play")
+    page.wait_for_function("document.querySelector('.dk-play').textContent === 'Replay'", timeout=30_000)
+    page.wait_for_timeout(100)  # the last tick is on the screen a frame later
+    painted = page.evaluate("painted")
+    return [now for before, now in zip([None, *painted], painted, strict=False) if now != before]
+
+
+def test_each_tick_shows_what_the_trace_says(show, orders):
+    page = show(orders)
+    pool = next(meter for meter in orders.meters if meter.name == "pool db")
+    for now in range(orders.last_tick + 1):
+        page.locator(".dk-scrub").fill(str(now))
+        states = orders.states_at(now)
+        assert node_states(page) == states
+        assert spoken(page, ".dk-row") == [f"{label}: {state}" for label, state in states.items()]
+        used = [n for at, n in pool.used if at <= now][-1]
+        meter = page.locator(".dk-meter", has_text="pool db").locator(".dk-value")
+        assert meter.inner_text().startswith(f"{used} of 1")
+        lines = written(page, ".dk-log .dk-current")
+        assert sorted(lines) == sorted(text for at, text in orders.log_lines if at == now)
+
+
+def test_the_chosen_task_is_explained_at_each_tick(show, orders):
+    page = show(orders)
+    page.locator(".dk-row", has_text="extract_users").click()
+    for now in range(1, 6):
+        page.locator(".dk-scrub").fill(str(now))
+        said = page.inner_text(".dk-why")
+        assert said.lower().startswith(orders.explain("extract_users", now).text.lower())
+    assert "pool 'db' is full" in orders.explain("extract_users", 2).text  # so the loop saw a real reason
+
+
+def test_without_a_choice_it_explains_what_waits_or_went_wrong(show, orders):
+    page = show(orders)
+    for now, label in ((1, "extract_users"), (8, "transform"), (14, "publish")):
+        page.locator(".dk-scrub").fill(str(now))
+        assert page.inner_text(".dk-task-name") == label
+
+
+@pytest.mark.parametrize("tasks", [6, 60, 500])
+def test_play_drops_no_tick(show, orders, tasks):
+    trace = orders if tasks == 6 else random_trace(tasks)
+    page = show(trace, interval=50)
+    assert play_to_the_end(page) == list(range(trace.last_tick + 1))
+
+
+def test_keys_drive_it(show, orders):
+    page = show(orders)
+    page.focus(".dk-player")
+    for key, now in (("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 16), ("ArrowRight", 16),
+                     ("Home", 0), ("ArrowLeft", 0)):
+        page.keyboard.press(key)
+        assert tick(page) == now
+    page.keyboard.press("?")
+    assert page.is_visible(".dk-help")
+    page.keyboard.press("?")
+    assert page.is_hidden(".dk-help")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    first = page.inner_text(".dk-task-name")
+    page.keyboard.press("ArrowUp")
+    assert page.inner_text(".dk-task-name") != first
+    page.keyboard.press(" ")
+    assert page.inner_text(".dk-play") == "Pause"
+    page.keyboard.press(" ")
+    assert page.inner_text(".dk-play") == "Play"
+
+
+def test_keys_inside_a_field_stay_there(show):
+    page = show(random_trace(60))
+    page.click(".dk-search")
+    page.keyboard.type("load 1?")
+    assert page.input_value(".dk-search") == "load 1?" and tick(page) == 0 and page.is_hidden(".dk-help")
+
+
+def test_buttons_step_and_the_axis_seeks(show, orders):
+    page = show(orders)
+    for name, now in (("One tick on", 1), ("One tick on", 2), ("One tick back", 1), ("Last tick", 16),
+                      ("First tick", 0)):
+        page.get_by_role("button", name=name).click()
+        assert tick(page) == now
+    box = page.locator(".dk-axis").bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 8.5 / 17, box["y"] + 5)
+    assert tick(page) == 8
+
+
+def test_what_was_not_seen_yet_stays_hidden(show, orders):
+    page = show(orders)
+    page.locator(".dk-scrub").fill("4")
+    covered = page.locator(".dk-unseen").bounding_box()
+    late = page.locator(".dk-row", has_text="cleanup_tmp").locator(".dk-seg").first.bounding_box()
+    assert covered["x"] <= late["x"]
+    page.locator(".dk-scrub").fill("16")
+    page.locator(".dk-scrub").fill("4")
+    assert page.locator(".dk-unseen").bounding_box()["width"] < 1
+
+
+def test_both_verdicts_appear_at_the_end_only(show, orders):
+    page = show(orders)
+    assert page.locator(".dk-verdict").count() == 0
+    page.locator(".dk-scrub").fill("16")
+    words = page.inner_text(".dk-verdict")
+    assert re.search(r"Airflow's verdict.*\s+✓ success\s+.*task fail\?\s+✗ yes", words) and "leaves" in words
+
+
+def test_the_live_region_speaks_on_pause_and_step_but_not_while_playing(show, orders):
+    page = show(orders, interval=50)
+    page.evaluate("""() => { window.spoken = []; const live = document.querySelector('[aria-live=polite]');
+        new MutationObserver(() => spoken.push(live.textContent)).observe(live, { childList: true }); }""")
+    page.focus(".dk-player")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("spoken.length") == 1
+    assert page.evaluate("spoken[0]").startswith("Tick 1. extract_orders: none, then scheduled, then queued.")
+    play_to_the_end(page)
+    assert page.evaluate("spoken.length") == 2
+    assert page.evaluate("spoken[1]").startswith("Tick 16. cleanup_tmp: running, then success.")
+
+
+def test_play_is_locked_until_a_prediction_is_committed(show, orders):
+    page = show(orders, prediction=QUESTION)
+    assert page.locator(".dk-play").is_disabled() and page.locator(".dk-scrub").is_disabled()
+    page.focus(".dk-player")
+    for key in (" ", "ArrowRight", "End"):
+        page.keyboard.press(key)
+    box = page.locator(".dk-axis").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 5)
+    assert tick(page) == 0
+    assert page.get_by_role("button", name="Commit to it").is_disabled()
+    page.get_by_label("upstream_failed").check()
+    page.get_by_role("button", name="Commit to it").click()
+    page.keyboard.press("End")
+    assert tick(page) == 16
+    assert "As you predicted: upstream_failed" in page.inner_text(".dk-feedback")
+    assert "quality_check failed." in page.inner_text(".dk-feedback")
+
+
+def test_a_wrong_prediction_is_compared_and_a_skipped_one_is_not(show, orders):
+    page = show(orders, prediction=QUESTION)
+    page.get_by_label("success", exact=True).check()
+    page.get_by_role("button", name="Commit to it").click()
+    page.keyboard.press("End")
+    assert "Not as predicted. You said: success It was: upstream_failed" in page.inner_text(".dk-feedback")
+    page = show(orders, prediction=QUESTION)
+    page.get_by_role("button", name="Skip").click()
+    page.keyboard.press("End")
+    assert page.locator(".dk-verdict").count() == 1 and page.locator(".dk-feedback").count() == 0
+
+
+def test_hostile_ids_show_as_text(show):
+    trace = simulate(Dag("<img src=x onerror=window.pwned=1>",
+                         [Task(name, HOSTILE[max(0, i - 2):i]) for i, name in enumerate(HOSTILE)]))
+    page = show(trace)
+    page.locator(".dk-scrub").fill(str(trace.last_tick))
+    assert page.evaluate("window.pwned") is None
+    assert page.locator(".dk-player :is(img, script, b.x, iframe)").count() == 0
+    assert page.inner_text("h3") == "<img src=x onerror=window.pwned=1>"
+    assert written(page, ".dk-row .dk-text") == [plain(name, 80) for name in HOSTILE]
+    assert sorted(written(page, ".dk-graph .dk-label")) == sorted(plain(name) for name in HOSTILE)
+
+
+@pytest.mark.parametrize("tasks", [6, 60, 500])
+@pytest.mark.parametrize("width", [900, 1400])
+def test_labels_are_legible_at_the_default_zoom(show, orders, tasks, width):
+    page = show(orders if tasks == 6 else random_trace(tasks), size=(width, 900))
+    words = ".dk-player :is(svg text, .dk-text, .dk-seg span, .dk-axis span, .dk-line)"
+    smallest = page.eval_on_selector_all(words, """
+        (texts) => Math.min(...texts.filter((text) => text.textContent.trim()).map((text) => {
+          const svg = text.closest('svg');
+          const scale = svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+          return parseFloat(getComputedStyle(text).fontSize) * scale;
+        }))""")
+    assert smallest >= 8.99
+    across = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert across[0] <= across[1]
+
+
+def test_a_large_dag_comes_collapsed_and_can_be_opened(show):
+    trace = random_trace(500)
+    page = show(trace)
+    boxes = page.locator(".dk-graph .dk-node")
+    assert 3 <= boxes.count() <= 60
+    assert "Too large to read task by task: 500 tasks" in page.inner_text(".dk-graph")
+    page.locator(".dk-scrub").fill("5")
+    boxes.nth(1).focus()
+    page.keyboard.press("Enter")
+    size = int(re.search(r"(\d+) tasks", page.inner_text(".dk-gantt .dk-note"))[1])
+    rows = page.locator(".dk-row")
+    assert rows.first.get_attribute("aria-setsize") == str(size) and 1 < size < 500
+    states = trace.states_at(5)
+    told = (text.split(": ") for text in spoken(page, ".dk-row"))
+    assert all(states[label] == state for label, state in told)
+    page.get_by_role("button", name="Show all").click()
+    assert rows.first.get_attribute("aria-setsize") == "500"
+
+
+def test_only_the_rows_in_sight_exist(show):
+    page = show(random_trace(500))
+    assert page.locator(".dk-row").count() < 40
+    page.locator(".dk-rows").evaluate("(rows) => { rows.scrollTop = rows.scrollHeight; }")
+    page.wait_for_function("document.querySelector('.dk-row[aria-posinset=\"500\"]') !== null")
+    assert page.locator(".dk-row").count() < 40
+
+
+CONTRAST = """(selector) => {
+  const luminance = (colors) => { // of colors painted over one another
+    const box = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d');
+    for (const color of colors) { box.fillStyle = color; box.fillRect(0, 0, 1, 1); }
+    const [r, g, b] = [...box.getImageData(0, 0, 1, 1).data].map((c) => c / 255)
+      .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const layers = (el) => (el ? [...layers(el.parentElement), getComputedStyle(el).backgroundColor] : []);
+  return [...document.querySelectorAll(selector)].filter((el) => el.offsetParent).map((el) => {
+    const back = ['white', ...layers(el)];
+    const [a, b] = [luminance([...back, getComputedStyle(el).color]), luminance(back)].sort((x, y) => y - x);
+    return [(a + 0.05) / (b + 0.05), el.className || el.tagName];
+  });
+}"""
+TEXT = ("h3, h4, .dk-note, button, select, .dk-tick, .dk-text, .dk-line, .dk-why, kbd, .dk-axis span, "
+        ".dk-value, .dk-key dd, .dk-chip, .dk-badge, .dk-judge b, .dk-story")
+
+
+@pytest.mark.parametrize("scheme, dark", [("light", False), ("dark", True)])
+def test_text_contrast_in_light_and_dark(show, orders, scheme, dark):
+    page = show(orders, color_scheme=scheme)
+    page.locator(".dk-scrub").fill("16")
+    page.focus(".dk-player")
+    page.keyboard.press("?")
+    pairs = page.evaluate(CONTRAST, TEXT)
+    assert len(pairs) > 60
+    assert [pair for pair in pairs if pair[0] < 4.5] == []
+    body = page.eval_on_selector(".dk-player", "(el) => getComputedStyle(el).backgroundColor")
+    assert (int(re.search(r"\d+", body)[0]) < 60) == dark
+
+
+def test_transitions_are_short_and_end_with_reduced_motion(show, orders):
+    seconds = """(boxes) => boxes.map((box) =>
+        Math.max(...getComputedStyle(box).transitionDuration.split(',').map(parseFloat)))"""
+    page = show(orders, interval=250)
+    assert 0 < max(page.eval_on_selector_all(".dk-box", seconds)) < 0.25 / 3
+    page.select_option("select", "50")
+    assert max(page.eval_on_selector_all(".dk-box", seconds)) == 0
+    page = show(orders, interval=250, reduced_motion="reduce")
+    assert max(page.eval_on_selector_all(".dk-player, .dk-player *", seconds)) == 0
+    page.wait_for_timeout(300)
+    assert tick(page) == 0  # it never starts by itself
+
+
+def test_every_control_has_a_name_and_keys_stay_inside(show, orders):
+    page = show(orders, prediction=QUESTION)
+    unnamed = page.eval_on_selector_all(".dk-player :is(button, input, select)", """(all) => all.filter(
+        (el) => !(el.textContent.trim() || el.getAttribute('aria-label') || el.labels?.length)).length""")
+    assert unnamed == 0
+    assert page.get_attribute(".dk-player", "data-lm-suppress-shortcuts") == "true"
+    page.evaluate("""window.leaked = [];
+        document.addEventListener('keydown', (event) => leaked.push(event.key))""")
+    page.focus(".dk-player")
+    for key in ("a", "b", "ArrowRight", "?"):
+        page.keyboard.press(key)
+    assert page.evaluate("leaked") == []
+
+
+def test_without_scripts_the_still_picture_is_shown(show, orders):
+    page = show(orders, java_script_enabled=False)
+    assert page.locator("noscript svg").count() == 2
+    assert page.locator("noscript svg .dk-label", has_text="cleanup_tmp").is_visible()
+
+
+def test_read_aloud_is_hidden_where_the_browser_cannot_speak(show, browser, tmp_path, orders):
+    page = show(orders)
+    speaks = page.evaluate("Number('speechSynthesis' in window)")
+    assert page.locator("button", has_text="Read aloud").count() == speaks
+    context = browser.new_context()
+    context.add_init_script("delete window.speechSynthesis; delete Window.prototype.speechSynthesis")
+    silent = context.new_page()
+    silent.goto((tmp_path / "player.html").as_uri())
+    assert silent.locator("button", has_text="Read aloud").count() == 0
+    context.close()

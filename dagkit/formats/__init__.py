@@ -12,12 +12,21 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import FormatError, choices, nearest, shown
-from . import dbt, edges, wfformat
+from . import argo, dagjson, dbt, dot, edges, github, gitlab, graphs, mermaid, share, table, wfformat
 from .loaded import Loaded, Run, TaskRun
-from .safe import parse_json
+from .safe import parse_json, parse_yaml
 from .source import Source, open_source
 
-READERS: dict[str, ModuleType] = {module.NAME: module for module in (wfformat, dbt, edges)}
+READERS: dict[str, ModuleType] = {
+    module.NAME: module
+    for module in (wfformat, dbt, github, gitlab, argo, dagjson, share, graphs, dot, table, edges)
+}
+"""The formats ``load`` reads, by name."""
+
+WRITERS: dict[str, ModuleType] = {
+    module.NAME: module for module in (mermaid, dot, table, edges, dagjson, share)
+}
+"""The formats ``dump`` writes, by name."""
 
 
 def load(path_or_text: Any, format: str | None = None, **options: Any) -> Loaded:
@@ -37,10 +46,10 @@ def load(path_or_text: Any, format: str | None = None, **options: Any) -> Loaded
             f"load: format '{shown(format)}' is unknown.{nearest(format, READERS)} "
             f"Known: {choices(READERS, 20)}."
         )
+    if graphs.is_graph(path_or_text):
+        return graphs.from_object(path_or_text, **options)
     source = open_source(_manifest(path_or_text))
-    if format is not None:
-        return READERS[format].read(source, **options)
-    return _recognised(source, options)
+    return READERS[format].read(source, **options) if format is not None else _recognised(source, options)
 
 
 def _manifest(given: Any) -> Any:
@@ -52,15 +61,45 @@ def _manifest(given: Any) -> Any:
 
 def _recognised(source: Source, options: dict[str, Any]) -> Loaded:
     """Read by the first reader that knows the content."""
-    if dbt.matches_text(source.text):
+    text = source.text
+    if dbt.matches_text(text):
         return dbt.read(source, **options)
-    if source.text.lstrip().startswith(("{", "[")):
+    if text.lstrip().startswith(("{", "[")):
         data = parse_json(source)
-        if wfformat.matches(data):
-            return wfformat.read(source, data, **options)
-    elif edges.matches_text(source.text):
-        return edges.read(source, **options)
+        for reader in (wfformat, dagjson, graphs, argo, github, gitlab):
+            if reader.matches(data):
+                return reader.read(source, data, **options)
+    else:
+        for reader in (share, dot, table, edges):
+            if reader.matches_text(text):
+                return reader.read(source, **options)
+        documents = parse_yaml(source)
+        for reader in (argo, github, gitlab):
+            for data in documents:
+                if reader.matches(data):
+                    return reader.read(source, data, **options)
     raise source.bad("a Dag in a known format", "none of them", f"Name one: format= {choices(READERS, 20)}.")
 
 
-__all__ = ["READERS", "Loaded", "Run", "TaskRun", "load"]
+def dump(dag: Any, format: str, path: Any = None, **options: Any) -> str:
+    r"""The Dag as text in one of the formats of ``WRITERS``, also written to a file if a path is given.
+
+    dag: a Dag, or what ``load`` gave back. options: the writer's own (``tick`` for "share").
+
+    Raises DagkitError for an unknown format or a Dag that the format cannot hold.
+
+    >>> from dagkit import Dag
+    >>> dump(Dag.from_dict({"a": {}, "b": {"upstream": "a"}}), "edges")
+    'a\nb\na -> b\n'
+    """
+    if format not in WRITERS:
+        raise FormatError(
+            f"dump: format '{shown(format)}' is unknown.{nearest(format, WRITERS)} Known: {choices(WRITERS)}."
+        )
+    text: str = WRITERS[format].write(dag.dag if isinstance(dag, Loaded) else dag, **options)
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+    return text
+
+
+__all__ = ["READERS", "WRITERS", "Loaded", "Run", "TaskRun", "dump", "load"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..dag import Dag, _detached
-from ..errors import choices, shown
+from ..errors import FormatError, choices, shown
 from .loaded import Loaded, Run
 from .source import Source
 
@@ -60,11 +60,7 @@ class Draft:
 
     def _check_size(self) -> None:
         if len(self.specs) > MAX_TASKS or self.edges > MAX_EDGES:
-            raise self.source.bad(
-                f"at most {MAX_TASKS} tasks and {MAX_EDGES} dependencies",
-                f"{len(self.specs)} and {self.edges} before its end",
-                "Cut it down to the part you want to see.",
-            )
+            raise too_large(self.source, len(self.specs), self.edges)
 
     def note(self, sentence: str) -> None:
         """A remark for the report, once."""
@@ -124,6 +120,24 @@ class Draft:
             dag.close()
             self.note("This file holds no task.")
         return Loaded(dag, self.format, self.report, unit, missing, run, recorded_makespan)
+
+
+def too_large(source: Source, tasks: int, edges: int) -> FormatError:
+    """The refusal of a Dag beyond the bounds."""
+    return source.bad(
+        f"at most {MAX_TASKS} tasks and {MAX_EDGES} dependencies",
+        f"{tasks} and {edges} before its end",
+        "Cut it down to the part you want to see.",
+    )
+
+
+def check_lines(source: Source) -> None:
+    """Refuse a text of one item a line before reading it, if it has too many."""
+    lines = source.text.count("\n")
+    if lines > MAX_TASKS + MAX_EDGES:
+        raise source.bad(
+            f"at most {MAX_TASKS + MAX_EDGES} lines", str(lines), "Cut it down to what you want to see."
+        )
 
 
 def label(value: Any) -> str:

@@ -7,23 +7,21 @@ Unix tool ``tsort`` and of networkx, see DEFINITION.
 
 from __future__ import annotations
 
-import json
 import re
 
 from ..dag import Dag
 from ..errors import shown
-from .draft import Draft
+from .draft import Draft, check_lines
 from .loaded import Loaded
+from .names import QUOTED, quote, unquote
 from .source import Source
 
 NAME = "edges"
 TITLE = "edge list (a -> b)"
 DEFINITION = "https://networkx.org/documentation/stable/reference/readwrite/edgelist.html"
 
-_QUOTED = r'"(?:[^"\\]|\\.)*"'
-_MARKS = re.compile(rf"({_QUOTED}|-+>|=+>|>>|→|,)")
-_WORDS = re.compile(rf"{_QUOTED}|\S+")
-_PLAIN = re.compile(r"[\w.\[\]@:/+-]+\Z")
+_MARKS = re.compile(rf"({QUOTED}|-+>|=+>|>>|→|,)")
+_WORDS = re.compile(rf"{QUOTED}|\S+")
 
 
 def matches_text(text: str) -> bool:
@@ -38,6 +36,7 @@ def _is_arrow(line: str) -> bool:
 
 def read(source: Source) -> Loaded:
     """The Dag of an edge list; the left of an arrow comes first. Raises FormatError with the line number."""
+    check_lines(source)
     draft = Draft(NAME, source)
     for number, line in enumerate(source.text.split("\n"), 1):
         line = line.strip().removesuffix(";")
@@ -89,13 +88,7 @@ def _pair(draft: Draft, number: int, line: str) -> list[list[str]]:
 
 
 def _name(source: Source, number: int, text: str) -> str:
-    text = text.strip()
-    if not text.startswith('"'):
-        return text
-    try:
-        name = json.loads(text, strict=False)
-    except ValueError:
-        name = ""
+    name = unquote(text)
     if not name:
         raise _bad(source, number, f"a badly quoted name {shown(text)}")
     return name
@@ -107,10 +100,6 @@ def write(dag: Dag) -> str:
     >>> write(Dag.from_dict({"a": {}, "b c": {"upstream": "a"}}))
     'a\n"b c"\na -> "b c"\n'
     """
-    quoted = {task.task_id: _quoted(task.task_id) for task in dag}
+    quoted = {task.task_id: quote(task.task_id) for task in dag}
     lines = [*quoted.values(), *(f"{quoted[up]} -> {quoted[down]}" for up, down in dag.edges)]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _quoted(name: str) -> str:
-    return name if _PLAIN.match(name) and not _is_arrow(name) else json.dumps(name)

@@ -87,12 +87,17 @@ class _Loader(*_BASES, yaml.constructor.SafeConstructor, _PlainResolver):  # typ
             base.__init__(self, stream) if number == 0 else base.__init__(self)
 
 
-def _plain_tag(loader: Any, _suffix: str, node: Any) -> Any:
-    """A value under a tag of its own (GitLab's ``!reference``): its plain content."""
+class Reference(list[Any]):
+    """GitLab's ``!reference [job, key]``: a list that stands for a value elsewhere in the file."""
+
+
+def _plain_tag(loader: Any, suffix: str, node: Any) -> Any:
+    """A value under a tag of its own: its plain content."""
     if isinstance(node, yaml.ScalarNode):
         return loader.construct_scalar(node)
     if isinstance(node, yaml.SequenceNode):
-        return loader.construct_sequence(node, deep=True)
+        items = loader.construct_sequence(node, deep=True)
+        return Reference(items) if suffix == "reference" else items
     return loader.construct_mapping(node, deep=True)
 
 

@@ -1,0 +1,38 @@
+"""How the plain-text formats quote a name: as it is, or as a JSON string when it would be misread."""
+
+from __future__ import annotations
+
+import json
+import re
+
+QUOTED = r'"(?:[^"\\]|\\.)*"'
+"""The pattern of a quoted name."""
+
+_PLAIN = re.compile(r"[\w.\[\]@:/+-]+\Z")
+
+
+def quote(name: str) -> str:
+    r"""A name for an edge list or a table: letters, digits and ``_.-[]@:/+`` stay as they are.
+
+    A leading ``-``, ``+``, ``=`` or ``@`` is quoted too: a spreadsheet would take it for a formula.
+
+    >>> quote("load"), quote("load data"), quote("=1+1"), quote("a\nb")
+    ('load', '"load data"', '"=1+1"', '"a\\nb"')
+    """
+    return name if _PLAIN.match(name) and name[0] not in "-+=@" and "->" not in name else json.dumps(name)
+
+
+def unquote(text: str) -> str | None:
+    r"""The name behind one word of such a file; None if its quotes do not match.
+
+    >>> unquote('"a\\nb"'), unquote(" load "), unquote('"open')
+    ('a\nb', 'load', None)
+    """
+    text = text.strip()
+    if not text.startswith('"'):
+        return text
+    try:
+        name = json.loads(text, strict=False)
+    except ValueError:
+        return None
+    return name if isinstance(name, str) else None

@@ -30,29 +30,30 @@ class State(NamedTuple):
     border: str = "solid"
 
 
-# Fill colours start from the Okabe-Ito set; ink on fill has a contrast of at least 4.5:1 (tested).
+# Fill colours start from the Okabe-Ito set, moved apart until every two differ for every kind of colour vision;
+# ink on fill has a contrast of at least 4.5:1 (both tested in tests/test_views_static.py).
 TABLE: tuple[State, ...] = (
     State("none", "its dependencies are not met yet", "an upstream task is still busy, or the run has not started",
           "#f2f2f2", "#111111", "○", "N", "dotted"),
     State("scheduled", "it may run; it waits for a place", "a pool slot, a concurrency limit, a slow scheduler",
-          "#d9cba3", "#111111", "◔", "S"),
+          "#c0c486", "#111111", "◔", "S"),
     State("queued", "handed to the executor", "workers down or full, a queue nobody serves, pods pending",
-          "#8c8c8c", "#111111", "◑", "Q"),
+          "#8e8f9f", "#111111", "◑", "Q"),
     State("running", "a worker executes it", "a long task, or a lost worker until its heartbeat times out",
-          "#56b4e9", "#111111", "▶", "R"),
-    State("success", "finished well", "", "#009e73", "#111111", "✓", "✓"),
-    State("failed", "finished badly, no try left", "", "#b3262a", "#ffffff", "✗", "F"),
+          "#50a9f6", "#111111", "►", "R"),
+    State("success", "finished well", "", "#009b59", "#111111", "✓", "✓"),
+    State("failed", "finished badly, no try left", "", "#b52420", "#ffffff", "✗", "F"),
     State("up_for_retry", "failed, and waits out its retry_delay", "nothing: the delay is intended",
-          "#f0e442", "#111111", "↻", "Y", "dashed"),
+          "#f3df35", "#111111", "↻", "Y", "dashed"),
     State("up_for_reschedule", "a sensor asleep between two checks", "its condition is not true yet",
-          "#9ad9d0", "#111111", "z", "Z", "dashed"),
-    State("upstream_failed", "a failure upstream made its rule impossible", "", "#e69f00", "#111111", "⇣", "U"),
-    State("skipped", "left out by a branch, a short circuit or a rule", "", "#e7a6cc", "#111111", "»", "K"),
+          "#baecb1", "#111111", "z", "Z", "dashed"),
+    State("upstream_failed", "a failure upstream made its rule impossible", "", "#eb9a00", "#111111", "⇣", "U"),
+    State("skipped", "left out by a branch, a short circuit or a rule", "", "#f1aad1", "#111111", "»", "K"),
     State("deferred", "parked with the triggerer, holds no worker", "the triggerer is down, or the event never comes",
-          "#6a4fb3", "#ffffff", "◇", "D", "dashed"),
-    State("removed", "its task left the Dag during the run", "", "#4d4d4d", "#ffffff", "⌫", "X", "dotted"),
+          "#6f51bb", "#ffffff", "◇", "D", "dashed"),
+    State("removed", "its task left the Dag during the run", "", "#4f4253", "#ffffff", "⌫", "X", "dotted"),
     State("restarting", "cleared while it was running", "its worker has not stopped yet",
-          "#0b4f8a", "#ffffff", "⟲", "T"),
+          "#0e4f88", "#ffffff", "⟲", "T"),
     State("awaiting_input", "waits for a person", "nobody has answered", "#ffffff", "#111111", "?", "?", "dashed"),
 )
 

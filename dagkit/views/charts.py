@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from .gantt import ticks
-from .picture import brief, el, esc, num, plain, svg_root, text_style
+from .picture import CHAR, brief, el, esc, num, plain, svg_root, text_style
 
 WIDE, TALL = 520, 200
 LEFT, RIGHT, TOP, BOTTOM = 56, 24, 34, 44
@@ -38,37 +38,36 @@ def staircase(
     body = plot.axes(x_label, y_label)
     if floor is not None:
         body.append(el("path", cls="dk-floor", d=f"M{LEFT} {num(plot.y(floor))} H{LEFT + WIDE}"))
-        body.append(_say(LEFT + 6, plot.y(floor) + 15, f"floor {brief(floor)}: the critical path"))
+        y = plot.y(floor) + (15 if plot.y(floor) < BASE - 19 else -6)
+        body.append(_say(LEFT + 6, y, f"floor {brief(floor)}: the critical path"))
     if knee is not None:
         body += _knee(plot, knee, floor if floor is not None else plot.at(points, knee))
     body.append(el("path", cls="dk-line", stroke=INKS[0], d=plot.steps(points)))
-    body += _dots(plot, points, x_label)
-    if here is not None:
-        x, y = plot.x(here), plot.y(plot.at(points, here))
-        body.append(el("circle", cls="dk-ring", cx=x, cy=y, r=8))
-        body.append(_say(x + 12, y - 12, f"{brief(here)} {x_label}"))
+    body += _dots(plot, points, x_label, here)
     return svg_root(prefix, LEFT + WIDE + RIGHT, BASE + BOTTOM, title, style(f"{prefix}svg"), body)
 
 
-def _dots(plot: Plot, points: Points, x_label: str) -> list[str]:
-    """A dot for each number of slots; where the value changes, the value."""
+def _dots(plot: Plot, points: Points, x_label: str, here: float | None) -> list[str]:
+    """A dot for each number of slots, its value where that changes, a square where it was asked about."""
     found = []
     for k, (x, y) in enumerate(points):
         told = el("title", esc(f"{brief(x)} {x_label}: {brief(y)}"))
         found.append(el("circle", told, cx=plot.x(x), cy=plot.y(y), r=3.5, fill=INKS[0]))
-        if len(points) <= NAMED and (k == 0 or points[k - 1][1] != y):
-            found.append(el("text", brief(y), cls="dk-value", x=plot.x(x) + 5, y=plot.y(y) - 8))
+        said = brief(y) if len(points) <= NAMED and (k == 0 or points[k - 1][1] != y) else ""
+        if x == here:
+            found.append(el("rect", cls="dk-ring", x=plot.x(x) - 7, y=plot.y(y) - 7, width=14, height=14))
+            said = f"{brief(y)} on {brief(x)} {x_label}"
+        found.append(el("text", esc(said), cls="dk-value", x=plot.x(x) + 6, y=plot.y(y) - 10) if said else "")
     return found
 
 
 def _knee(plot: Plot, knee: float, height: float) -> list[str]:
-    """Where the staircase meets the floor: a line down to the axis, its name on the side with more room."""
-    x = plot.x(knee)
-    right = x < LEFT + WIDE / 2
-    said = f"saturation: {brief(knee)}"
-    return [el("path", cls="dk-knee", d=f"M{num(x)} {num(plot.y(height))} V{BASE}"),
+    """Where the staircase meets the floor: a ring, and a line down to its name below the axis."""
+    x, said = plot.x(knee), f"saturation: {brief(knee)}"
+    room = len(said) * CHAR / 2
+    return [el("path", cls="dk-knee", d=f"M{num(x)} {num(plot.y(height))} V{BASE + 4}"),
             el("circle", cls="dk-ring", cx=x, cy=plot.y(height), r=7),
-            _say(x + (8 if right else -8), BASE - 8, said, "" if right else " dk-end")]
+            _say(min(max(x, LEFT + room), LEFT + WIDE - room), BASE + 35, said, " dk-mid")]
 
 
 def _say(x: float, y: float, text: str, look: str = "") -> str:
@@ -152,7 +151,7 @@ class Plot:
             found.append(el("text", brief(tick), cls="dk-axis dk-end", x=LEFT - 8, y=y + 4))
         for tick in self.marks():
             found.append(el("text", brief(tick), cls="dk-axis dk-mid", x=self.x(tick), y=BASE + 17))
-        found.append(el("text", esc(x_label), cls="dk-axis dk-mid", x=LEFT + WIDE // 2, y=BASE + 36))
+        found.append(el("text", esc(x_label), cls="dk-axis", x=2, y=BASE + 17))
         return [*found, el("text", esc(y_label), cls="dk-axis", x=2, y=16)]
 
 

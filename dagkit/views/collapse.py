@@ -26,11 +26,16 @@ _NUMBERED = re.compile(r"(.*?[^\d])\d+(\]?)\Z", re.DOTALL)
 
 
 class Box(NamedTuple):
-    """What one box shows: its label, its tasks by number, and the first wave among them (counted from 1)."""
+    """What one box shows: its name, its tasks by number, and the first wave among them (counted from 1)."""
 
-    label: str
+    name: str
     members: list[int]
     wave: int
+
+    @property
+    def label(self) -> str:
+        """The name; for several tasks, with their number."""
+        return self.name if len(self.members) == 1 else f"{self.name}: {len(self.members):,} tasks"
 
 
 class Boxes(NamedTuple):
@@ -61,7 +66,7 @@ def boxes(dag: Any, collapse: str | None = None, expand: Collection[Any] = ()) -
     found = _by_group(dag, depth, opened, least, most) if collapse in (None, "group") else None
     how = "wave" if found is None else "group"
     found = found or _by_wave(dag, depth, opened)
-    return _joined(dag, found, _sentence(dag, found, how, collapse))
+    return _joined(dag, found, _sentence(dag, found, how, collapse, opened))
 
 
 def wave_numbers(graph: Any) -> list[int]:
@@ -83,10 +88,9 @@ def group_of(task: Any) -> tuple[str, bool]:
     """
     if task.task_group:
         return str(task.task_group), True
-    numbered = _NUMBERED.match(task.task_id)
-    if numbered:
-        return f"{numbered[1]}*{numbered[2]}", False
-    return task.task_id.rpartition(".")[0] or task.task_id, True
+    prefix = task.task_id.rpartition(".")[0]
+    numbered = None if prefix else _NUMBERED.match(task.task_id)
+    return (f"{numbered[1]}*{numbered[2]}", False) if numbered else (prefix or task.task_id, True)
 
 
 def _by_group(dag: Any, depth: Sequence[int], opened: list[Any], least: int, most: int) -> list[Box] | None:
@@ -120,7 +124,7 @@ def _by_wave(dag: Any, depth: Sequence[int], opened: list[Any]) -> list[Box]:
         if start in opened:
             found += _open(dag, tasks, depth)
         else:
-            name = f"wave {start}" if start == end else f"waves {start}–{end}"
+            name = f"wave {start}" if start == end else f"waves {start:,} to {end:,}"
             found.append(_box(dag, name, tasks, depth))
     return found
 
@@ -147,8 +151,7 @@ def _check_opened(opened: list[Any], known: Collection[Any], what: str) -> None:
 def _box(dag: Any, name: str, tasks: list[int], depth: Sequence[int]) -> Box:
     if len(tasks) == 1:
         return Box(plain(dag.graph.ids[tasks[0]]), tasks, depth[tasks[0]])
-    more = f": {len(tasks):,} tasks"
-    return Box(plain(name, 40 - len(more)) + more, tasks, min(depth[i] for i in tasks))
+    return Box(plain(name), tasks, min(depth[i] for i in tasks))
 
 
 def _open(dag: Any, tasks: list[int], depth: Sequence[int]) -> list[Box]:
@@ -190,17 +193,23 @@ def _joined(dag: Any, found: list[Box], collapsed: str | None) -> Boxes:
     return Boxes(found, sorted(edges), collapsed)
 
 
-def _sentence(dag: Any, found: Sequence[Box], how: str, asked: str | None) -> str | None:
+def _sentence(dag: Any, found: Sequence[Box], how: str, asked: str | None, opened: list[Any]) -> str | None:
     """What was merged, why, and how to open it."""
     merged = [box for box in found if len(box.members) > 1]
     if not merged:
         return None
     count, limit = len(dag.graph.ids), MOST if asked == "none" else READABLE
-    why = f"more than {limit} are too small to read" if count > limit else "as asked for"
-    ranged = any(box.label.startswith("waves ") for box in merged)
+    why = f"more than {limit} would be too small to read" if count > limit else "as asked for"
+    ranged = any(box.name.startswith("waves ") for box in merged)
     each = "range of waves" if ranged else "wave" if how == "wave" else "group of like tasks"
-    key = merged[0].wave if how == "wave" else plain(group_of(dag[dag.graph.ids[merged[0].members[0]]])[0])
-    rest = ", or draw all with collapse='none'" if count <= MOST and asked != "none" else ""
     boxes_text = "1 box" if len(found) == 1 else f"{len(found)} boxes"
-    return (f"{count:,} tasks are drawn as {boxes_text}, one per {each}: {why}. "
-            f"Open one with draw(collapse={how!r}, expand=[{key!r}]){rest}.")
+    words = f"{count:,} tasks are drawn as {boxes_text}, one per {each}: {why}."
+    keys = [box.wave if how == "wave" else plain(group_of(dag[dag.graph.ids[box.members[0]]])[0])
+            for box in merged]
+    closed = next((key for key in keys if key not in opened), None)
+    if closed is not None:
+        words += f" Open one with draw(collapse={how!r}, expand=[{closed!r}])"
+        words += ", or draw all with collapse='none'." if count <= MOST and asked != "none" else "."
+    if any(box.name == "more" for box in merged):
+        words += f" An opened box shows its first {OPENED} tasks."
+    return words

@@ -22,13 +22,13 @@ WRAP = 22
 """Labels longer than this take two lines."""
 LINE = 15
 """Height of a line of text, in pixels."""
-BADGE = 34
+BADGE = 38
 """Room at the left of a box for glyph and letter."""
 HEAD = 22
 """Room above the boxes for the names of the waves."""
 MARGIN = 6
-LEGEND = 420
-"""Least width given to a legend."""
+LEGEND = 420, 860
+"""Least and most width given to a legend: it stays in sight beside a drawing that scrolls."""
 Point = tuple[float, float]
 
 
@@ -138,12 +138,11 @@ def _steps(dag: Any, boxes: Sequence[collapsing.Box], path: Sequence[str]) -> li
 
 
 def _size(box: collapsing.Box, badges: bool, note: str) -> Sized:
-    lines = wrap(box.label)
-    note = plain(note, 24) if note and len(box.members) == 1 else ""
+    lines, merged = wrap(box.name), len(box.members) > 1
+    note = f"{len(box.members):,} tasks" if merged else plain(note, 24) if note else ""
     wide = max([cells(line) * CHAR for line in lines] + [cells(note) * CHAR * 0.88])
-    bar = 8 if len(box.members) > 1 else 0
     width = max(64.0, round(wide) + 24.0 + (BADGE - 4 if badges else 0))
-    return Sized(box, lines, note, width, float(LINE * (len(lines) + bool(note)) + 17 + bar))
+    return Sized(box, lines, note, width, float(LINE * (len(lines) + bool(note)) + 17 + (7 if merged else 0)))
 
 
 def _shift(layout: Layout) -> Layout:
@@ -159,8 +158,8 @@ def _headings(sized: Sequence[Sized], layout: Layout) -> list[str]:
     columns: dict[int, set[float]] = {}
     for one, (x, _) in zip(sized, layout.centres, strict=True):
         columns.setdefault(one.box.wave, set()).add(round(x))
-    said = any(one.box.label.startswith("wave") and len(one.box.members) > 1 for one in sized)
-    if said or any(max(xs) - min(xs) > 2 for xs in columns.values()):
+    ranges = any(one.box.name.startswith("waves ") and len(one.box.members) > 1 for one in sized)
+    if ranges or any(max(xs) - min(xs) > 2 for xs in columns.values()):
         return []
     return [el("text", f"wave {wave}", cls="dk-wave", x=min(xs), y=15)
             for wave, xs in sorted(columns.items())]
@@ -239,8 +238,8 @@ def _finished(
     width, height = layout.width, layout.height
     used = {s for found in state_of.values() for s in found}
     if used:
-        width = max(width, LEGEND)
-        keys, room = picture.legend(used, MARGIN, height + 8, width - 2 * MARGIN)
+        width = max(width, LEGEND[0])
+        keys, room = picture.legend(used, MARGIN, height + 8, min(width, LEGEND[1]) - 2 * MARGIN)
         body, height = [*body, *keys], height + 8 + room
     if not layout.centres:
         body = [el("text", "This Dag has no tasks.", x=MARGIN, y=20)]

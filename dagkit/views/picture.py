@@ -121,7 +121,7 @@ def text_style(root: str) -> str:
     """CSS for the text of a drawing: the page's own colour, as typed, each label on its own."""
     return (f"#{root} text{{font:12px {FONT};fill:currentColor;white-space:pre;unicode-bidi:isolate}}"
             f"#{root} .dk-key{{font-size:11px}}#{root} .dk-in{{fill:var(--dk-ink);text-anchor:middle}}"
-            f"#{root} .dk-swatch{{fill:var(--dk-fill);stroke:currentColor;"
+            f"#{root} .dk-swatch{{fill:var(--dk-fill);stroke:var(--dk-ink);"
             "stroke-dasharray:var(--dk-dash,none)}")
 
 
@@ -207,7 +207,7 @@ class Picture:
         drawn = "".join(f'<div class="dk-scroll" style="{_room(svg)}">{svg}</div>' for svg in self.svgs)
         table = "" if self.table is None else (
             f'<details class="dk-details"><summary>As a table</summary>{tables.html(self.table)}</details>')
-        inside = f"<style>{_fit(root)}</style>{notes}{drawn}{words}{table}"
+        inside = f"<style>{_fit(root)}</style>{notes}{words}{drawn}{table}"
         return f'<div id="{root}" class="dk-picture">{inside}</div>'
 
     def save(self, path: Any) -> Path:
@@ -234,6 +234,16 @@ class Picture:
         return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>dagkit</title>'
                 "<style>:root{color-scheme:light dark}body{font-family:system-ui,sans-serif}</style></head>"
                 f"<body>{self.html()}</body></html>\n")
+
+
+def few(notes: Sequence[str], most: int = 3) -> list[str]:
+    """The first notes, and how many more there are.
+
+    >>> few(["a", "b", "c", "d", "e"])
+    ['a', 'b', 'c', 'and 2 more like these.']
+    """
+    more = len(notes) - most
+    return [*notes[:most], f"and {more:,} more like these."] if more > 1 else list(notes)
 
 
 def _room(svg: str) -> str:

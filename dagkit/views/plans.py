@@ -9,10 +9,12 @@ from .. import planning
 from . import charts, gantt, graph
 from .collapse import wave_numbers
 from .drawing import tally, task_states
-from .picture import Picture, brief, content_prefix, plain
+from .picture import Picture, brief, content_prefix, few, plain
 
 CURVE = 32
 """Up to so many slots, every number is tried; above, about as many spread evenly by ratio."""
+WORK = 500_000
+"""Tasks scheduled in all for one staircase, roughly: large Dags get fewer points."""
 NAMED = 8
 """Most tasks of a path named in a sentence."""
 TIES = 100
@@ -41,7 +43,7 @@ def draw(
         states=states, collapse=collapse, expand=expand, badges=states is not None, legend=True,
         path=found.path if found else (), notes=_durations(dag) if found else None)
     words = [_shape(dag), _path(found) if found and len(dag) else "", drawing.collapsed or ""]
-    return Picture(drawing.svg, tasks(dag, states), "\n".join(filter(None, words)), dag.warnings)
+    return Picture(drawing.svg, tasks(dag, states), "\n".join(filter(None, words)), few(dag.warnings))
 
 
 def plan(dag: Any, slots: int | None = None) -> Picture:
@@ -57,18 +59,19 @@ def plan(dag: Any, slots: int | None = None) -> Picture:
     >>> plan(day, 4).table[["slots", "makespan", "limit"]].head(2).values.tolist()
     [[1, 26, 'slots'], [2, 16, 'slots']]
     """
-    found, knee, curve = planning.critical_path(dag), planning.saturation_slots(dag), _curve(dag, slots)
+    found, knee = planning.critical_path(dag), planning.saturation_slots(dag)
+    curve = _curve(dag, found.length, knee, slots)
     prefix = _prefix(dag, "plan", slots)
     drawing = graph.render(dag, prefix=prefix + "d", badges=False, path=found.path, notes=_durations(dag))
     svgs = [drawing.svg]
     if len(dag):
         points = [(row["slots"], row["makespan"]) for row in curve]
         svgs.append(charts.staircase(points, prefix=prefix + "s", floor=found.length, knee=knee, here=slots))
-    if slots is not None:
+    if slots is not None and len(dag):
         svgs.append(timeline(planning.schedule(dag, slots), prefix=prefix + "g", marked=found.path))
     import pandas as pd
     table = pd.DataFrame(curve, columns=["slots", "makespan", "lower_bound", "limit"])
-    return Picture(svgs, table, answer(dag, slots, drawing.collapsed), dag.warnings)
+    return Picture(svgs, table, answer(dag, slots, drawing.collapsed))
 
 
 def answer(dag: Any, slots: int | None = None, remark: str | None = None) -> str:
@@ -164,13 +167,12 @@ def _durations(dag: Any) -> dict[str, str] | None:
     return {task.task_id: f"takes {brief(task.duration)}" for task in dag}
 
 
-def _curve(dag: Any, slots: int | None) -> list[dict[str, Any]]:
+def _curve(dag: Any, floor: Any, knee: int, slots: int | None) -> list[dict[str, Any]]:
     """Makespan for 1, 2, ... slots until one past saturation, and what limits it there."""
-    last = max(planning.saturation_slots(dag) + 1, slots or 1)
-    tried = {*range(1, last + 1)} if last <= CURVE else {round(last ** (k / CURVE)) for k in range(CURVE + 1)}
-    floor = planning.critical_path(dag).length
+    last, tries = max(knee + 1, slots or 1), min(CURVE, max(6, WORK // (len(dag) + 1)))
+    tried = {*range(1, last + 1)} if last <= tries else {round(last ** (k / tries)) for k in range(tries + 1)}
     found = []
-    for n in sorted(tried | ({slots} if slots else set())):
+    for n in sorted(tried | {knee} | ({slots} if slots else set())):
         takes = planning.makespan(dag, n)
         found.append({"slots": n, "makespan": takes, "lower_bound": planning.lower_bound(dag, n),
                       "limit": "path" if takes == floor else "slots"})

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import DagkitError, choices, nearest, shown
 from . import gantt
-from .picture import Picture, content_prefix, plain
+from .picture import Picture, content_prefix, few, plain
 
 
 def trace_gantt(trace: Any, *, tick: int | None = None, tasks: Iterable[str] | None = None) -> Picture:
@@ -31,7 +31,7 @@ def trace_gantt(trace: Any, *, tick: int | None = None, tasks: Iterable[str] | N
              f"run {trace.run_state}")
     prefix = content_prefix(title, rows[:gantt.ROWS], tick)
     drawn = gantt.svg(rows, prefix=prefix, last_tick=trace.last_tick + 1, now=tick, title=title)
-    return Picture(drawn, table, title, trace.warnings)
+    return Picture(drawn, table, title, few(trace.warnings))
 
 
 def segments(changes: Sequence[tuple[int, str]], end: int) -> list[gantt.Segment]:

@@ -14,6 +14,7 @@ from typing import Any
 from . import states
 from .dag import Dag, Task, is_number
 from .errors import DagkitError, choices, nearest, shown
+from .executors import Executors
 
 DEFAULT_POOL_SLOTS = 128   # [core] default_pool_task_slot_count
 
@@ -159,6 +160,9 @@ class Scenario:
         if type(self.seed) is not int:
             raise DagkitError(f"seed must be a whole number, not {shown(repr(self.seed))}.")
         fix(self, "faults", tuple(self.faults))
+        fix(self, "executor", Executors.of(self.executor))
+        for dag in self.dags:
+            self.executor.check(dag)
         fix(self, "changes", tuple(self.changes))
         for tick, change in self.changes:
             if type(tick) is not int or tick < 1:

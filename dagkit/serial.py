@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Mapping
 from typing import Any
 
-from . import executors
+from . import executors, faults
 from .dag import Dag, Task, spec_of
 from .engine.core import Run
 from .engine.plan import Plan
@@ -72,6 +72,8 @@ def scenario_from_json(data: Mapping[str, Any]) -> Scenario:
 def _object_to_json(thing: Any) -> Any:
     if isinstance(thing, (list, tuple)):
         return [_object_to_json(t) for t in thing]
+    if isinstance(thing, Mapping):
+        return {name: _object_to_json(value) for name, value in thing.items()}
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         fields = {f.name: _object_to_json(getattr(thing, f.name)) for f in dataclasses.fields(thing)}
         return {"kind": type(thing).__name__, **fields}
@@ -82,10 +84,12 @@ def _object_from_json(data: Any) -> Any:
     if isinstance(data, list):
         return tuple(_object_from_json(d) for d in data)
     if isinstance(data, Mapping) and "kind" in data:
-        kind = getattr(executors, data["kind"], None)
+        kind = getattr(executors, data["kind"], None) or getattr(faults, data["kind"], None)
         if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
-            raise FormatError(f"trace: '{shown(data['kind'])}' is not an executor this version knows.")
+            raise FormatError(f"trace: '{shown(data['kind'])}' is not an executor or fault this version knows.")
         return kind(**{k: _object_from_json(v) for k, v in data.items() if k != "kind"})
+    if isinstance(data, Mapping):
+        return {name: _object_from_json(value) for name, value in data.items()}
     return data
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import DagkitError
 from ..scenario import Scenario, as_scenario
 from ..states import FINISHED, REMOVED, code
-from . import changes, mapping, runs
+from . import changes, loss, mapping, runs
 from .core import Run, Sim
 from .plan import Plan
 from .script import Script, readings
@@ -60,6 +60,7 @@ def prepare(scenario: Scenario) -> Sim:
     for label, state in (scenario.initial or {}).items():
         _force(sim, label, code(state))
     changes.put_on_calendar(sim, scenario)
+    loss.put_on_calendar(sim)
     return sim
 
 

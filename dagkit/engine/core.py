@@ -19,6 +19,7 @@ from .limits import Head, Limits
 from .plan import Plan
 from .script import Script
 from .waiting import Waits
+from .workers import Floor
 
 
 class Run:
@@ -90,6 +91,18 @@ class Sim:
         self.ends: dict[int, int] = {}                 # TIs once stopped before their time: when they really end
         self.overran: set[int] = set()                 # TIs whose running try ends by execution_timeout
         self.waits = Waits(scenario.config.triggerers * scenario.config.triggerer_capacity)
+        self.handover = {name: executor.handover for name, executor in scenario.executor.by_name.items()}
+        self.handover[None] = scenario.executor.default.handover  # type: ignore[index]
+        staffs = {name: (e, e.staff(scenario.config)) for name, e in scenario.executor.by_name.items()}
+        self.floors = {name: Floor(list(staff), e.pull) for name, (e, staff) in staffs.items() if staff is not None}
+        self.schedulers = scenario.config.schedulers
+        self.lost_messages: set[int] = set()           # TIs whose next hand-over gets lost
+        self.tracks_queued = bool(self.floors or scenario.faults)
+        self.queued_at: dict[int, int] = {}
+        self.queued_by: dict[int, int] = {}
+        self.requeues: dict[int, int] = {}             # how often a TI was found stuck in queued
+        self.silent: dict[int, int] = {}               # running TIs without heartbeat: the tick it is found
+        self.paused: set[str] = set()                  # Dags that are paused
         self.max_tries: dict[int, int] = {}            # cleared TIs: the last try they have
         self.tick_no = array("q")
         self.tick_end = array("q")
@@ -147,6 +160,10 @@ class Sim:
         """The run's logical date as Airflow prints it: 2026-01-01 plus its due tick."""
         seconds = (run.due - 1) * self.scenario.config.tick_seconds
         return str(datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=seconds))
+
+    def started_at(self, ti: int) -> int:
+        """A number that tells one try (and one hand-over) of a TI from another."""
+        return self.queued_at.get(ti, 0)
 
     def name(self, ti: int) -> str:
         """task or task[i], for messages."""

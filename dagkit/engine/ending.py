@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..states import FAILED, FINISHED, NONE, QUEUED, RUNNING, SKIPPED, SUCCESS, UP_FOR_RETRY
-from . import limits, mapping, waiting
+from . import limits, mapping, waiting, workers
 from .retries import delay
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ def leave(sim: Sim, ti: int) -> None:
     run, task = sim.run_of[ti], sim.task_of[ti]
     if old in (QUEUED, RUNNING):
         limits.give_back(sim.limits, run.heads[run.plan.cls[task]].needs)
+        workers.release(sim, ti)
         sim.ends[ti] = -1
     elif old in FINISHED:
         sim.unsettle(ti)

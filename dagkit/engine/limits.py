@@ -11,7 +11,6 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..executors import executor_of
 from ..scenario import Scenario
 from ..states import EXECUTION, QUEUED, SCHEDULED
 from .plan import MASK, Plan
@@ -91,7 +90,6 @@ def needs_of(scenario: Scenario, plan: Plan, run_no: int, cls: int) -> list[Need
     config, dag_id = scenario.config, plan.dag.dag_id
     found = scenario.pools.get(pool)
     cap = 0 if found is None else UNLIMITED if found.slots == -1 else found.slots
-    chosen = executor_of(scenario, executor)
     needs = [Need(LimitName("parallelism", ""), config.parallelism * config.schedulers, 1, False),
              Need(LimitName("pool", pool), cap, slots, found is not None and found.include_deferred),
              Need(LimitName("max_active_tasks", dag_id, run_no), plan.dag.max_active_tasks, 1, False)]
@@ -100,7 +98,8 @@ def needs_of(scenario: Scenario, plan: Plan, run_no: int, cls: int) -> list[Need
         needs.append(Need(LimitName("max_active_tis_per_dag", f"{dag_id}.{task_id}"), per_dag, 1, True))
     if per_run is not None:
         needs.append(Need(LimitName("max_active_tis_per_dagrun", f"{dag_id}.{task_id}", run_no), per_run, 1, True))
-    needs.append(Need(LimitName("executor", chosen.name), chosen.slots(config), 1, False))
+    chosen = scenario.executor.get(executor)
+    needs.append(Need(LimitName("executor", scenario.executor.name_of(executor)), chosen.slots(config), 1, False))
     return needs
 
 

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from heapq import heappop
 from typing import TYPE_CHECKING
 
-from ..executors import executor_of
 from ..states import QUEUED, RUNNING, SCHEDULED, SUCCESS, UP_FOR_RESCHEDULE
-from . import decide, ending, limits, mapping, runs, window
+from . import decide, ending, limits, mapping, runs, window, workers
 from .plan import MASK
 
 if TYPE_CHECKING:
@@ -49,6 +48,8 @@ def finish(sim: Sim, due: list[int]) -> None:
             continue                                      # it was stopped before its time
         run, task = run_of[ti], task_of[ti]
         limits.give_back(sim.limits, run.heads[run.plan.cls[task]].needs)
+        if sim.floors:
+            workers.release(sim, ti)
         if task in run.plan.scripted:
             ending.conclude(sim, ti)
         else:
@@ -58,6 +59,8 @@ def finish(sim: Sim, due: list[int]) -> None:
 def start(sim: Sim, picked_up: list[int]) -> None:
     """Queued TIs that a worker picks up now, in task order."""
     state = sim.state
+    if sim.floors or sim.lost_messages:
+        picked_up = workers.arrive(sim, picked_up)
     started = [ti for ti in sorted(picked_up, key=sim.rank.__getitem__) if state[ti] == QUEUED]
     for ti in started:
         state[ti] = RUNNING
@@ -120,14 +123,16 @@ def schedule(sim: Sim, ti: int) -> None:
 
 
 def admit(sim: Sim, now: int) -> None:
-    """Hand what fits to the executor, which says when a worker picks it up."""
+    """Hand what fits to its executor, which says when a worker may pick it up."""
     queued = limits.admit(sim) if sim.cascade else window.admit(sim)
     sim.record_all(queued, QUEUED)
+    if sim.tracks_queued:
+        workers.handed_over(sim, queued)
     at_once = []
     for ti in queued:
-        executor = executor_of(sim.scenario, sim.run_of[ti].plan.tasks[sim.task_of[ti]].executor)
-        if executor.handover:
-            sim.calendar.start[now + executor.handover].append(ti)
+        handover = sim.handover[sim.run_of[ti].plan.tasks[sim.task_of[ti]].executor]
+        if handover:
+            sim.calendar.start[now + handover].append(ti)
         else:
             at_once.append(ti)
     if at_once:

@@ -1,0 +1,103 @@
+"""Faults at work: silent workers, lost messages, a dead scheduler. All of it as appointments in the calendar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DagkitError, choices, nearest, shown
+from ..faults import LoseMessage, LoseScheduler, LoseWorker
+from ..states import NONE, QUEUED, RUNNING
+from .ending import fail, leave, stop
+from .script import readings
+
+if TYPE_CHECKING:
+    from .core import Sim
+
+
+def put_on_calendar(sim: Sim) -> None:
+    """Every fault of the scenario, checked and entered."""
+    for fault in sim.scenario.faults:
+        if isinstance(fault, LoseMessage):
+            _tis(sim, fault.task)
+            sim.calendar.change[fault.tick].append(lambda s, _, f=fault: s.lost_messages.update(_tis(s, f.task)))
+        elif isinstance(fault, LoseWorker):
+            _check_worker(sim, fault)
+            sim.calendar.source[fault.tick].append(lambda s, _, f=fault: _lose_worker(s, f))
+        elif isinstance(fault, LoseScheduler):
+            sim.calendar.source[fault.tick].append(lambda s, _: _lose_scheduler(s))
+        else:
+            raise DagkitError(f"faults: {shown(repr(fault))} is not a fault. Known: {choices(_NAMES)}.")
+
+
+_NAMES = ("LoseWorker", "LoseMessage", "LoseScheduler")
+
+
+def _tis(sim: Sim, label: str) -> list[int]:
+    return [ti for plan, task, index, run_no, _ in readings(label, sim.plans) for run in sim.runs
+            if run.plan is plan and run_no in (None, run.number)
+            for ti in run.tis(task) if index in (None, sim.map_index.get(ti))]
+
+
+def _check_worker(sim: Sim, fault: LoseWorker) -> None:
+    if fault.task is not None:
+        _tis(sim, fault.task)
+        return
+    names = [w.name for floor in sim.floors.values() for w in floor.staff]
+    if fault.worker not in names:
+        raise DagkitError(f"LoseWorker: no worker is called '{shown(fault.worker)}'.{nearest(fault.worker, names)} "
+                          f"Known: {choices(names) or 'none (this executor has no named workers)'}.")
+
+
+def _lose_worker(sim: Sim, fault: LoseWorker) -> None:
+    """Its running TIs go silent; a standing worker is gone for good."""
+    if fault.task is not None:
+        silent = [ti for ti in _tis(sim, fault.task) if sim.state[ti] == RUNNING]
+    else:
+        silent = []
+        for floor in sim.floors.values():
+            for w, worker in enumerate(floor.staff):
+                if worker.name == fault.worker:
+                    silent += [ti for ti, at in floor.at.items() if at == w and sim.state[ti] == RUNNING]
+                    floor.free[w] = -floor.staff[w].concurrency
+    for ti in silent:
+        _go_silent(sim, ti)
+
+
+def _go_silent(sim: Sim, ti: int) -> None:
+    """No heartbeat from now on: found at the first detection after the timeout, then the retry rule applies."""
+    config = sim.scenario.config
+    sim.ends[ti] = -1
+    every = config.task_instance_heartbeat_timeout_detection_interval
+    found = -(-(sim.now + config.task_instance_heartbeat_timeout) // every) * every
+    token = sim.started_at(ti)
+    sim.silent[ti] = found
+
+    def check(s: Sim, _: Any) -> None:
+        if s.state[ti] == RUNNING and s.started_at(ti) == token:
+            s.silent.pop(ti, None)
+            leave(s, ti)
+            fail(s, ti, "heartbeat_timeout")
+
+    sim.calendar.source[found].append(check)
+
+
+def _lose_scheduler(sim: Sim) -> None:
+    """The last of the schedulers still alive dies; its share of parallelism is gone."""
+    dead = sim.schedulers = sim.schedulers - 1
+    if sim.schedulers <= 0:
+        sim.paused.update(plan.dag.dag_id for plan in sim.plans)
+        return
+    sim.calendar.source[sim.now + sim.scenario.config.scheduler_health_check_threshold].append(
+        lambda s, _: _adopt(s, dead))
+
+
+def _adopt(sim: Sim, dead: int) -> None:
+    """The dead scheduler's work: adopted where the executor can, else back to none (the lost try counts)."""
+    for ti, owner in sorted(sim.queued_by.items()):
+        if owner == dead and sim.state[ti] in (QUEUED, RUNNING):
+            task = sim.run_of[ti].plan.tasks[sim.task_of[ti]]
+            if sim.scenario.executor.get(task.executor).adopts:
+                sim.queued_by[ti] = 0
+            else:
+                stop(sim, ti, NONE, "orphaned")
+                sim.look_at(ti)

@@ -51,6 +51,8 @@ class Task:
     expand: mapped over what upstreams return: ``{"path": "list_files"}``; a number or list is a literal.
     task_group: the mapped task group it belongs to (``Dag(groups=...)``).
     wait: a Sensor, Deferral or HumanInput: what it does instead of only running.
+    outlets: names of the assets it updates when it succeeds (``Dag(assets=...)`` waits for them).
+    latest_only: skips what directly follows it in every run but the latest (LatestOnlyOperator).
 
     Raises DagkitError naming the task, the rule and the value found.
 
@@ -68,7 +70,7 @@ class Task:
         "weight_rule", "queue", "executor", "max_active_tis_per_dag", "max_active_tis_per_dagrun",
         "depends_on_past", "wait_for_downstream", "ignore_first_depends_on_past", "branch", "short_circuit",
         "is_setup", "is_teardown", "on_failure_fail_dagrun", "empty", "returns", "expand", "task_group", "wait",
-        "_dag",
+        "outlets", "latest_only", "_dag",
     )
 
     def __init__(
@@ -81,6 +83,7 @@ class Task:
         branch: Any = None, short_circuit: str | None = None, is_setup: bool = False, is_teardown: bool = False,
         on_failure_fail_dagrun: bool = False, empty: bool = False, returns: Any = None,
         expand: Mapping[str, Any] | None = None, task_group: str | None = None, wait: Any = None,
+        outlets: Any = (), latest_only: bool = False,
     ):
         self.task_id = task_id
         self.upstream = upstream
@@ -112,6 +115,8 @@ class Task:
         self.expand = expand
         self.task_group = task_group
         self.wait = wait
+        self.outlets = outlets
+        self.latest_only = latest_only
         self._dag: Dag | None = None
         _check_task(self)
         if _open_dags:
@@ -214,6 +219,7 @@ _RULES: dict[str, tuple[Any, Any]] = {
     "on_failure_fail_dagrun": (False, _FLAG),
     "empty": (False, _FLAG),
     "task_group": (None, _TEXT_OR_NONE),
+    "latest_only": (False, _FLAG),
 }
 _checked = operator.attrgetter(*_RULES)
 _CHECKED_DEFAULTS = tuple(default for default, _ in _RULES.values())
@@ -237,6 +243,8 @@ def _check_task(task: Task) -> None:
     if task.weight_rule not in WEIGHT_RULES:
         raise DagkitError(f"task '{shown(task.task_id)}': weight_rule '{shown(task.weight_rule)}' is unknown."
                           f"{nearest(task.weight_rule, WEIGHT_RULES)} Known: {choices(WEIGHT_RULES)}.")
+    if task.outlets:
+        task.outlets = _upstream_ids(task.task_id, task.outlets, "outlets")
     if task.branch is not None:
         task.branch = _upstream_ids(task.task_id, task.branch, "branch")
     if task.is_teardown or task.returns is not None or task.expand is not None:
@@ -315,6 +323,7 @@ class Dag:
     max_active_tasks: queued and running TIs in one run. max_active_runs: runs at once.
     fail_fast: the first final failure stops the run. dagrun_timeout: ticks a run may take.
     max_consecutive_failed_dag_runs: pause after so many failed runs in a row (0 = never).
+    assets: names of assets; a run starts whenever all of them were updated since the last one.
     groups: mapped task groups, ``{"g": {"x": "producer"}}``; see ``Task(task_group=...)``.
 
     Raises DagkitError (duplicate id, unknown upstream, ...) and CycleError with the ring in full.
@@ -328,7 +337,7 @@ class Dag:
     def __init__(
         self, dag_id: str, tasks: Iterable[Task] = (), *, max_active_tasks: int = 16, max_active_runs: int = 16,
         fail_fast: bool = False, dagrun_timeout: float | None = None, max_consecutive_failed_dag_runs: int = 0,
-        groups: Mapping[str, Mapping[str, Any]] | None = None,
+        groups: Mapping[str, Mapping[str, Any]] | None = None, assets: Any = (),
     ):
         if type(dag_id) is not str or not dag_id:
             raise DagkitError(f"Dag id must be non-empty text, not {shown(repr(dag_id))}.")
@@ -339,6 +348,7 @@ class Dag:
         self.dagrun_timeout = dagrun_timeout
         self.max_consecutive_failed_dag_runs = max_consecutive_failed_dag_runs
         self.groups = dict(groups or {})
+        self.assets = _upstream_ids(dag_id, assets, "assets")
         self.closed = False
         self._tasks: dict[str, Task] = {}
         self._graph: Graph | None = None
@@ -494,7 +504,7 @@ class Dag:
         """The Dag-level parameters, as ``Dag(...)`` takes them."""
         return {name: getattr(self, name) for name in (
             "max_active_tasks", "max_active_runs", "fail_fast", "dagrun_timeout", "max_consecutive_failed_dag_runs",
-            "groups")}
+            "groups", "assets")}
 
 
 def _detached(task_id: str, spec: Mapping[str, Any]) -> Task:

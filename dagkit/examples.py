@@ -36,3 +36,18 @@ def file_fanout() -> Dag:
         Task("join", ["process", "load_dim"], duration=2),
         Task("report", "join", duration=1),
     ])
+
+
+def graham_anomaly() -> Dag:
+    """A Dag that takes longer on four slots than on three, though nothing else changes.
+
+    Source: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM Journal on Applied Mathematics 17
+    (1969): nine jobs, of which the last needs the first and 5 to 8 need the fourth.
+
+    >>> from dagkit.planning import makespan
+    >>> [makespan(graham_anomaly(), slots) for slots in (3, 4)]
+    [12, 15]
+    """
+    lasts = {"t1": 3, "t2": 2, "t3": 2, "t4": 2, "t5": 4, "t6": 4, "t7": 4, "t8": 4, "t9": 9}
+    needs = {"t9": "t1", **dict.fromkeys(("t5", "t6", "t7", "t8"), "t4")}
+    return Dag("graham_anomaly", [Task(t, needs.get(t, ()), duration=d) for t, d in lasts.items()])

@@ -57,6 +57,8 @@ class Executor:
 
     adopts = False
     """Whether another scheduler can take over its running work when a scheduler dies."""
+    counts = True
+    """Whether the scheduler's parallelism counts what it holds."""
     revokes = True
     """Whether it can take a queued task back, which the check for stuck task instances needs."""
     pull = "queue"
@@ -90,6 +92,10 @@ class LocalExecutor(Executor):
     name: str = "LocalExecutor"
     remember_dispatched: bool = True
     revokes = False
+
+    @property
+    def counts(self) -> bool:  # type: ignore[override]
+        return self.remember_dispatched
 
     def slots(self, config: Any) -> float:
         return super().slots(config) if self.remember_dispatched else UNLIMITED

@@ -43,22 +43,38 @@ class Pool:
 class Runs:
     """How many runs a Dag gets, and when they fall due.
 
-    count: runs. every: ticks between two due times (0: all due at tick 1, like a catchup or a backfill).
-    start: the tick at which the first is due.
+    count: runs. every: ticks between two due times (0: all due at tick ``start``, like a backfill). start: the tick
+    of the first. unpaused_at: the Dag is paused until this tick; of the runs missed until then, catchup=True creates
+    all at once (as far as max_active_runs lets it) and catchup=False only the latest.
+
+    >>> Runs(5, every=10, unpaused_at=35).due()
+    [(35, 31), (41, 41)]
     """
 
     count: int = 1
     every: int = 0
     start: int = 1
+    unpaused_at: int = 1
+    catchup: bool = False
 
     def __post_init__(self) -> None:
-        for name, low in (("count", 0), ("every", 0), ("start", 1)):
+        for name, low in (("count", 0), ("every", 0), ("start", 1), ("unpaused_at", 1)):
             value = getattr(self, name)
             if type(value) is not int or value < low:
                 raise DagkitError(f"runs: {name} must be a whole number >= {low}, not {shown(repr(value))}.")
 
+    def due(self) -> list[tuple[int, int]]:
+        """(tick at which it is created, tick its logical date stands for) of every run."""
+        planned = [self.start + i * self.every for i in range(self.count)]
+        missed = [tick for tick in planned if tick < self.unpaused_at]
+        if not self.catchup:
+            missed = missed[-1:] if self.every else missed
+        return [(self.unpaused_at, tick) for tick in missed] + [(t, t) for t in planned if t >= self.unpaused_at]
+
 
 PACINGS = ("lesson", "airflow")
+ACTIONS = ("clear", "pause", "unpause")
+"""Changes on the way that are done once, rather than merged into the scenario."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +183,7 @@ class Scenario:
         for tick, change in self.changes:
             if type(tick) is not int or tick < 1:
                 raise DagkitError(f"changes: a change needs a tick >= 1, not {shown(repr(tick))}.")
-            self.merged({name: value for name, value in change.items() if name != "clear"})
+            self.merged({name: value for name, value in change.items() if name not in ACTIONS})
 
     @property
     def dag(self) -> Dag:
@@ -195,7 +211,7 @@ class Scenario:
         for name, value in change.items():
             if name not in known:
                 raise DagkitError(f"change: '{shown(name)}' cannot be changed on the way.{nearest(name, known)} "
-                                  f"Known: {choices((*known, 'clear'))}.")
+                                  f"Known: {choices((*known, *ACTIONS))}.")
             if name in ("pools", "outcomes", "durations"):
                 new[name] = {**getattr(self, name), **dict(_mapping(name, value))}
             elif name == "config":

@@ -13,12 +13,12 @@ from .dag import Dag, Task, spec_of
 from .engine.core import Run
 from .engine.plan import Plan
 from .errors import DagkitError, FormatError, shown
-from .scenario import Config, Pool, Runs, Scenario
+from .scenario import ACTIONS, Config, Pool, Runs, Scenario
 from .trace import Trace
 from .waits import wait_from_json, wait_to_json
 
 FORMAT = 1
-_RUN_FIELDS = ("state", "due", "started", "ended", "cause")
+_RUN_FIELDS = ("state", "due", "started", "ended", "cause", "triggered")
 
 
 def dag_to_json(dag: Dag) -> dict[str, Any]:
@@ -134,6 +134,7 @@ def trace_to_json(trace: Trace) -> str:
         "initial": list(trace._initial), "tick_no": list(trace._tick_no), "tick_end": list(trace._tick_end),
         "event_ti": list(trace._event_ti), "event_new": list(trace._event_new),
         "causes": [[n, cause] for n, cause in sorted(trace._causes.items())],
+        "pauses": [list(p) for p in trace._pauses],
         "gone": [[ti, name] for ti, name in sorted(trace._gone.items())],
     }, sort_keys=True, separators=(",", ":"))
 
@@ -170,7 +171,7 @@ def _build(data: Mapping[str, Any]) -> Trace:
         runs.append(run)
     now = scenario
     for _, change in scenario.changes:
-        now = now.merged({name: value for name, value in change.items() if name != "clear"})
+        now = now.merged({name: value for name, value in change.items() if name not in ACTIONS})
     ends, events = data["tick_end"], data["event_ti"]
     if sorted(ends) != ends or (ends[-1] if ends else 0) != len(events) or len(data["event_new"]) != len(events) \
             or len(data["tick_no"]) != len(ends) or any(not 0 <= ti < len(data["tis"]) for ti in events) \
@@ -183,4 +184,4 @@ def _build(data: Mapping[str, Any]) -> Trace:
         "map_index": {ti: index for ti, index, _ in data["mapped"]}, "born": {ti: born for ti, _, born in data["mapped"]},
         "tick_no": array("q", data["tick_no"]), "tick_end": array("q", ends), "event_ti": array("I", events),
         "event_new": bytearray(data["event_new"]), "causes": {n: cause for n, cause in data["causes"]},
-        "gone": {ti: name for ti, name in data["gone"]}})
+        "gone": {ti: name for ti, name in data["gone"]}, "pauses": [tuple(p) for p in data["pauses"]]})

@@ -56,6 +56,7 @@ class Trace:
         self._causes: dict[int, str] = columns["causes"]
         self._final_tries: array[int] = columns["tries"]
         self._gone: dict[int, str] = columns.get("gone", {})      # removed TIs: the task id they had
+        self._pauses: list[tuple[int, str, str]] = columns.get("pauses", [])
         self._now: Scenario = columns["now"]                      # the scenario after its last change
         self._stopped_early: bool = columns.get("stopped_early", False)
 
@@ -67,7 +68,7 @@ class Trace:
         for run in sim.runs:
             run.heads = {}
         columns = {name: getattr(sim, name) for name in (
-            "task_of", "run_of", "map_index", "born", "tick_no", "tick_end", "event_ti", "event_new", "causes", "tries", "gone")}
+            "task_of", "run_of", "map_index", "born", "tick_no", "tick_end", "event_ti", "event_new", "causes", "tries", "gone", "pauses")}
         return cls(sim.given, sim.plans, sim.runs, {"initial": initial, "now": sim.scenario, **columns})
 
     def __repr__(self) -> str:
@@ -244,7 +245,8 @@ class Trace:
         return {self._label(ti, tick): NAMES[codes[ti]] for ti in self._order if self._exists(ti, tick)}
 
     def _exists(self, ti: int, tick: int) -> bool:
-        return self._map_index.get(ti, 0) == 0 or self._born[ti] <= tick
+        run = self._run_of[ti]
+        return not (run.triggered and run.due > tick) and (self._map_index.get(ti, 0) == 0 or self._born[ti] <= tick)
 
     @property
     def final_states(self) -> dict[str, str]:

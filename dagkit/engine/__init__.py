@@ -65,11 +65,11 @@ def prepare(scenario: Scenario) -> Sim:
 
 
 def _add_runs(sim: Sim, plan: Plan) -> None:
-    wanted = sim.scenario.runs[plan.dag.dag_id]
     queue: deque[Run] = deque()
     before = None
-    for number in range(wanted.count):
-        run = sim.add_run(plan, number, wanted.start + number * wanted.every)
+    for number, (due, logical) in enumerate(sim.scenario.runs[plan.dag.dag_id].due()):
+        run = sim.add_run(plan, number, due)
+        run.logical = logical, number
         queue.append(run)
         sim.calendar.look[run.due]
         if before is not None:

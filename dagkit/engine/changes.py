@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..scenario import Scenario
+from ..scenario import ACTIONS, Scenario
 from ..states import FINISHED, NONE, REMOVED, RESTARTING, RUNNING, UP_FOR_RETRY
 from . import limits, mapping, runs
 from .ending import leave, stop
@@ -24,7 +24,7 @@ def put_on_calendar(sim: Sim, scenario: Scenario) -> None:
 
 def apply(sim: Sim, change: Mapping[str, Any]) -> None:
     """Carry out one change at the start of the tick. Keys are those of ``Trace.fork``."""
-    rest = {name: value for name, value in change.items() if name != "clear"}
+    rest = {name: value for name, value in change.items() if name not in ACTIONS}
     if rest:
         before, sim.scenario = sim.scenario, sim.scenario.merged(rest)
         if sim.scenario.dags != before.dags:
@@ -32,8 +32,16 @@ def apply(sim: Sim, change: Mapping[str, Any]) -> None:
         if "outcomes" in rest or "durations" in rest or sim.scenario.dags != before.dags:
             _new_script(sim)
         _resize(sim)
+    for dag_id in _names(change.get("pause", ())):
+        runs.pause(sim, dag_id, "a change on the way")
+    for dag_id in _names(change.get("unpause", ())):
+        runs.unpause(sim, dag_id)
     if "clear" in change:
         clear(sim, change["clear"], fresh_script="outcomes" in rest)
+
+
+def _names(given: Any) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
 
 
 def _new_script(sim: Sim) -> None:
@@ -60,7 +68,7 @@ def clear(sim: Sim, labels: Any, *, fresh_script: bool = False) -> None:
 
     A running one is *restarting* until its worker has stopped, and is then always retried. A finished run goes on.
     """
-    for label in [labels] if isinstance(labels, str) else labels:
+    for label in _names(labels):
         for plan, task, index, run_no, _ in readings(label, sim.plans):
             for run in sim.runs:
                 if run.plan is plan and run_no in (None, run.number):

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta, timezone
 from heapq import heappush
 
 from ..scenario import Scenario
-from ..states import FINISHED, NONE
+from ..states import FINISHED, NONE, SUCCESS
 from .calendar import Calendar
 from .limits import Head, Limits
 from .plan import Plan
@@ -26,11 +26,11 @@ class Run:
     """One run of one Dag.
 
     ti: TI by task number. instances: for expanded mapped tasks, their TIs by map index. left: unfinished TIs.
-    due, started, ended: ticks. logical: its place in time, for priority ties. heads: see limits.
+    due, started, ended: ticks. triggered: made by an asset event. logical: its place in time, for priority ties. heads: see limits.
     """
 
     __slots__ = ("plan", "number", "ti", "instances", "left", "state", "due", "started", "ended", "logical", "heads",
-                 "cause")
+                 "cause", "triggered")
 
     def __init__(self, plan: Plan, number: int, first: int, due: int):
         self.plan, self.number, self.due, self.logical = plan, number, due, (due, number)
@@ -42,6 +42,7 @@ class Run:
         self.ended: int | None = None
         self.heads: dict[int, Head] = {}
         self.cause: str | None = None
+        self.triggered = False
 
     @property
     def label(self) -> str:
@@ -101,8 +102,12 @@ class Sim:
         self.queued_at: dict[int, int] = {}
         self.queued_by: dict[int, int] = {}
         self.requeues: dict[int, int] = {}             # how often a TI was found stuck in queued
+        self.let_pass: set[int] = set()                # latest_only TIs that skipped nothing
         self.silent: dict[int, int] = {}               # running TIs without heartbeat: the tick it is found
         self.paused: set[str] = set()                  # Dags that are paused
+        self.pauses: list[tuple[int, str, str]] = []   # (tick, dag_id, why; "" for unpaused)
+        self.assets = {p.number: set(p.dag.assets) for p in plans if p.dag.assets}   # not yet updated
+        self.failures = [0] * len(plans)               # failed runs in a row
         self.max_tries: dict[int, int] = {}            # cleared TIs: the last try they have
         self.tick_no = array("q")
         self.tick_end = array("q")
@@ -135,6 +140,9 @@ class Sim:
         run.left -= 1
         if not run.left:
             self.ended_runs.append(run)
+        if task in plan.outlets and new == SUCCESS:
+            from .runs import asset_event
+            asset_event(self, plan.tasks[task].outlets)
         if plan.special_down:
             from .mapping import after
             after(self, run, task, ti, new)
@@ -183,7 +191,7 @@ class Sim:
     def rank_all(self) -> None:
         """Fix the order of every walk: Dag as given, task order, map index, run. One plain run is its own order."""
         self.rank = range(len(self.state))
-        if len(self.runs) > len(self.plans) or any(plan.mapped for plan in self.plans):
+        if len(self.runs) > len(self.plans) or self.assets or any(plan.mapped for plan in self.plans):
             self.rank = [self.rank_of(ti) for ti in range(len(self.state))]
 
     def rank_of(self, ti: int) -> int:

@@ -25,7 +25,7 @@ def verdict(sim: Sim, ti: int) -> str:
     if state not in SCHEDULABLE:
         return WAIT
     run = sim.run_of[ti]
-    if run.state != "running":
+    if run.state != "running" or (sim.paused and run.plan.dag.dag_id in sim.paused):
         return WAIT
     if state == NONE and sim.pending[ti] == 0 and run.plan.fast[sim.task_of[ti]]:
         return RUN
@@ -47,7 +47,7 @@ def rule_verdict(sim: Sim, ti: int, run: Run) -> str:
         [state[i] for s in plan.indirect_setups.get(task, ()) for i in mapping.relevant(sim, ti, run, s)],
         [state[i] for s in plan.scope.get(task, ()) for i in mapping.relevant(sim, ti, run, s)])
     if decided in (RUN, WAIT):
-        if any(state[i] == SUCCESS for b in plan.skipped_by.get(task, ()) for i in run.tis(b)):
+        if any(state[i] == SUCCESS and i not in sim.let_pass for b in plan.skipped_by.get(task, ()) for i in run.tis(b)):
             return "skipped"                              # NotPreviouslySkippedDep
         decided = mapping.source_verdict(sim, ti, run, task) or decided
     return decided

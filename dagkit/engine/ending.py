@@ -81,10 +81,18 @@ def fail(sim: Sim, ti: int, cause: str | None = None, *, retry: bool = True) -> 
 
 def _skip_others(sim: Sim, run: Run, task: int) -> None:
     """A branch or short circuit writes skipped on the tasks it leaves out, whatever their trigger rules."""
+    if run.plan.tasks[task].latest_only and not _is_late(sim, run):
+        sim.let_pass.add(run.ti[task])
+        return
     for t in run.plan.skips.get(task, ()):
         for ti in run.tis(t):
             if sim.state[ti] not in UNTOUCHED_BY_SKIP and sim.state[ti] != SKIPPED:
                 stop(sim, ti, SKIPPED, "branch" if run.plan.tasks[task].branch is not None else "short_circuit")
+
+
+def _is_late(sim: Sim, run: Run) -> bool:
+    """Whether a newer run of the Dag has fallen due."""
+    return any(r.plan.number == run.plan.number and r.number > run.number and r.due <= sim.now for r in sim.runs)
 
 
 def _fail_fast(sim: Sim, run: Run, failed: int) -> None:

@@ -90,7 +90,8 @@ def needs_of(scenario: Scenario, plan: Plan, run_no: int, cls: int) -> list[Need
     config, dag_id = scenario.config, plan.dag.dag_id
     found = scenario.pools.get(pool)
     cap = 0 if found is None else UNLIMITED if found.slots == -1 else found.slots
-    needs = [Need(LimitName("parallelism", ""), config.parallelism * config.schedulers, 1, False),
+    chosen = scenario.executor.get(executor)
+    needs = [Need(LimitName("parallelism", ""), config.parallelism * config.schedulers, int(chosen.counts), False),
              Need(LimitName("pool", pool), cap, slots, found is not None and found.include_deferred),
              Need(LimitName("max_active_tasks", dag_id, run_no), plan.dag.max_active_tasks, 1, False)]
     task_id = plan.ids[task] if task >= 0 else ""
@@ -98,7 +99,6 @@ def needs_of(scenario: Scenario, plan: Plan, run_no: int, cls: int) -> list[Need
         needs.append(Need(LimitName("max_active_tis_per_dag", f"{dag_id}.{task_id}"), per_dag, 1, True))
     if per_run is not None:
         needs.append(Need(LimitName("max_active_tis_per_dagrun", f"{dag_id}.{task_id}", run_no), per_run, 1, True))
-    chosen = scenario.executor.get(executor)
     needs.append(Need(LimitName("executor", scenario.executor.name_of(executor)), chosen.slots(config), 1, False))
     return needs
 
@@ -155,6 +155,13 @@ def give_back(limits: Limits, places: tuple[tuple[int, int], ...]) -> None:
             given_back.add(number)
 
 
+def paused_gate(sim: Sim, head: Head) -> tuple[int, int] | None:
+    """Where the heads of a paused Dag are parked: a limit without places."""
+    if not sim.paused or head.run.plan.dag.dag_id not in sim.paused:
+        return None
+    return sim.limits.add(LimitName("paused", head.run.plan.dag.dag_id), 0), 1
+
+
 def reopen(limits: Limits) -> None:
     """Where places were given back since the last pass, the heads parked there are asked again."""
     for number in sorted(limits.given_back):
@@ -178,8 +185,8 @@ def admit(sim: Sim) -> list[int]:
         key, head, gate = heappop(walk)
         if head.key is not key:
             continue                                           # an older entry of a head that has moved on
-        ready, refused = head.ready, None
-        if ready and state[ready[0] & MASK] == SCHEDULED:
+        ready, refused = head.ready, paused_gate(sim, head)
+        if refused is None and ready and state[ready[0] & MASK] == SCHEDULED:
             alone = not walk and gate is None                  # then nobody else can come first
             while refused is None:
                 for number, need in head.needs:

@@ -8,6 +8,7 @@ from ..errors import DagkitError, choices, nearest, shown
 from ..faults import LoseMessage, LoseScheduler, LoseWorker
 from ..states import NONE, QUEUED, RUNNING
 from .ending import fail, leave, stop
+from .runs import pause
 from .script import readings
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def _lose_scheduler(sim: Sim) -> None:
     """The last of the schedulers still alive dies; its share of parallelism is gone."""
     dead = sim.schedulers = sim.schedulers - 1
     if sim.schedulers <= 0:
-        sim.paused.update(plan.dag.dag_id for plan in sim.plans)
+        for plan in sim.plans:
+            pause(sim, plan.dag.dag_id, "no scheduler is alive")
         return
     sim.calendar.source[sim.now + sim.scenario.config.scheduler_health_check_threshold].append(
         lambda s, _: _adopt(s, dead))

@@ -82,6 +82,7 @@ class Plan:
         self.past = {t for t, task in enumerate(tasks) if task.depends_on_past or task.wait_for_downstream}
         self.wakes_next_run = bool(self.past)
         self.special_down = bool(self.mapped or self.watchers or self.past)
+        self.outlets = {t for t, task in enumerate(tasks) if task.outlets}
         self.empty = {t for t, task in enumerate(tasks) if task.empty}
         special = {*self.skipped_by, *self.indirect_setups, *self.scope, *self.mapped, *self.past}
         # fast: a countdown of exactly zero means run, with nothing else to ask.

@@ -33,6 +33,8 @@ def skips(plan: Plan) -> dict[int, tuple[int, ...]]:
             followed = {plan.index[name] for name in task.branch}
             kept = followed.union(*(reach(plan.down, f) for f in followed))
             found[t] = tuple(d for d in plan.down[t] if d not in kept)
+        elif task.latest_only:
+            found[t] = tuple(plan.down[t])
         elif task.short_circuit is not None:
             below = reach(plan.down, t) if task.short_circuit == "hard" else plan.down[t]
             found[t] = tuple(sorted(d for d in below if not plan.tasks[d].is_teardown))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..errors import DagkitError, choices, nearest, shown
 from ..states import FAILED, FINISHED, NONE, REMOVED, SKIPPED, UPSTREAM_FAILED
 from .ending import stop
+from .limits import LimitName
 
 if TYPE_CHECKING:
     from .core import Run, Sim
+    from .plan import Plan
 
 
 def update(sim: Sim) -> None:
@@ -25,8 +28,59 @@ def update(sim: Sim) -> None:
 
 def _start_queued(sim: Sim) -> None:
     for queue in sim.waiting_runs:
-        while queue and queue[0].due <= sim.now and sim.active[queue[0].plan.number] < _room(queue[0]):
+        while queue and queue[0].due <= sim.now and sim.active[queue[0].plan.number] < _room(queue[0]) \
+                and queue[0].plan.dag.dag_id not in sim.paused:
             begin(sim, queue.popleft())
+
+
+def pause(sim: Sim, dag_id: str, why: str) -> None:
+    """Nothing of this Dag is scheduled or queued any more; what is queued or running goes on."""
+    _known(sim, dag_id)
+    sim.paused.add(dag_id)
+    sim.pauses.append((sim.now, dag_id, why))
+
+
+def unpause(sim: Sim, dag_id: str) -> None:
+    _known(sim, dag_id)
+    sim.paused.discard(dag_id)
+    sim.pauses.append((sim.now, dag_id, ""))
+    number = sim.limits.number.get(LimitName("paused", dag_id))
+    if number is not None and sim.limits.parked[number]:
+        sim.limits.given_back.add(number)
+    for run in sim.runs:
+        if run.plan.dag.dag_id == dag_id and run.state == "running":
+            for task in range(run.plan.n):
+                for ti in run.tis(task):
+                    sim.look_at(ti)
+
+
+def _known(sim: Sim, dag_id: str) -> None:
+    ids = [plan.dag.dag_id for plan in sim.plans]
+    if dag_id not in ids:
+        raise DagkitError(f"pause: no Dag is called '{shown(dag_id)}'.{nearest(dag_id, ids)} Known: {choices(ids)}.")
+
+
+def asset_event(sim: Sim, assets: tuple[str, ...]) -> None:
+    """A task that updates assets succeeded: a Dag whose assets are all updated since its last run gets a run."""
+    for plan in sim.plans:
+        waiting = sim.assets.get(plan.number)
+        if waiting is not None:
+            waiting.difference_update(assets)
+            if not waiting:
+                waiting.update(plan.dag.assets)
+                _triggered(sim, plan)
+
+
+def _triggered(sim: Sim, plan: Plan) -> None:
+    number = sum(run.plan.number == plan.number for run in sim.runs)
+    run = sim.add_run(plan, number, sim.now)
+    run.triggered = True
+    sim.rank.extend(sim.rank_of(ti) for ti in run.ti)  # type: ignore[attr-defined]
+    sim.waiting_runs[plan.number].append(run)
+    before = next((r for r in reversed(sim.runs[:-1]) if r.plan.number == plan.number), None)
+    if before is not None:
+        sim.previous_run[run], sim.next_run[before] = before, run
+    sim.calendar.look[sim.now + (0 if sim.cascade else 1)]
 
 
 def stuck(sim: Sim) -> list[Run]:
@@ -67,7 +121,12 @@ def verdict(sim: Sim, run: Run) -> str:
 
 def end(sim: Sim, run: Run, state: str, cause: str | None = None) -> None:
     run.state, run.ended, run.cause = state, sim.now, cause
-    sim.active[run.plan.number] -= 1
+    number, dag = run.plan.number, run.plan.dag
+    sim.active[number] -= 1
+    sim.failures[number] = sim.failures[number] + 1 if state == "failed" else 0
+    limit = dag.max_consecutive_failed_dag_runs
+    if limit and sim.failures[number] >= limit and dag.dag_id not in sim.paused:
+        pause(sim, dag.dag_id, "max_consecutive_failed_dag_runs")
 
 
 def time_out(sim: Sim, run: Run) -> None:

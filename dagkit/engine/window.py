@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from ..states import QUEUED, SCHEDULED
-from .limits import Head, LimitName, park, place, pull, reopen
+from .limits import Head, LimitName, park, paused_gate, place, pull, reopen
 from .plan import MASK
 from .selection import Key, Row, hidden, max_tis, select
 
@@ -28,7 +28,6 @@ def admit(sim: Sim) -> list[int]:
     table = Table(sim)
     rows = select(table.query, limits, size)
     for row in rows:
-        limits.used[parallelism] += 1  # type: ignore[index]
         sim.state[row.ti] = QUEUED
     table.put_back({row.ti for row in rows})
     if rows and limits.walk:
@@ -81,7 +80,7 @@ class Table:
             ready = head.ready
             while ready and state[ready[0] & MASK] != SCHEDULED:
                 heappop(ready)
-            full = self._known_full(head)
+            full = paused_gate(sim, head) or self._known_full(head)
             if full is not None and ready:
                 park(limits, head, full)
             elif ready:
@@ -96,10 +95,13 @@ class Table:
             place(sim, head)
 
     def put_back(self, taken: set[int]) -> None:
-        """Rows that were read but not taken go back to their heads."""
+        """Rows that were taken count for parallelism; those only read go back to their heads."""
         touched: dict[int, Head] = {}
         for row, head, ready_key in self.rows:
-            if row.ti not in taken:
+            if row.ti in taken:
+                number, places = head.needs[0]
+                self.sim.limits.used[number] += places
+            else:
                 heappush(head.ready, ready_key)
                 touched[id(head)] = head
         for head in touched.values():

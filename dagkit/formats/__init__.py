@@ -12,14 +12,43 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import FormatError, choices, nearest, shown
-from . import argo, dagjson, dbt, dot, edges, github, gitlab, graphs, mermaid, share, table, wfformat
+from . import (
+    airflow_json,
+    airflow_runs,
+    argo,
+    dagjson,
+    dbt,
+    dot,
+    edges,
+    github,
+    gitlab,
+    graphs,
+    mermaid,
+    share,
+    table,
+    wfformat,
+)
 from .loaded import Loaded, Run, TaskRun
 from .safe import parse_json, parse_yaml
 from .source import Source, open_source
 
 READERS: dict[str, ModuleType] = {
     module.NAME: module
-    for module in (wfformat, dbt, github, gitlab, argo, dagjson, share, graphs, dot, table, edges)
+    for module in (
+        airflow_json,
+        airflow_runs,
+        dbt,
+        wfformat,
+        github,
+        gitlab,
+        argo,
+        dagjson,
+        share,
+        graphs,
+        dot,
+        table,
+        edges,
+    )
 }
 """The formats ``load`` reads, by name."""
 
@@ -66,7 +95,7 @@ def _recognised(source: Source, options: dict[str, Any]) -> Loaded:
         return dbt.read(source, **options)
     if text.lstrip().startswith(("{", "[")):
         data = parse_json(source)
-        for reader in (wfformat, dagjson, graphs, argo, github, gitlab):
+        for reader in (wfformat, dagjson, airflow_json, airflow_runs, graphs, argo, github, gitlab):
             if reader.matches(data):
                 return reader.read(source, data, **options)
     else:
@@ -74,7 +103,7 @@ def _recognised(source: Source, options: dict[str, Any]) -> Loaded:
             if reader.matches_text(text):
                 return reader.read(source, **options)
         documents = parse_yaml(source)
-        for reader in (argo, github, gitlab):
+        for reader in (argo, github, gitlab, airflow_runs):
             for data in documents:
                 if reader.matches(data):
                     return reader.read(source, data, **options)

@@ -89,14 +89,14 @@ def _remarks(draft: Draft, jobs: dict[str, dict[str, Any]]) -> None:
 
     conditions = [name for name in having("if") if not _rule(draft, jobs[name])]
     draft.note_all(
-        conditions, "job has|jobs have a condition (if) that is only known at run time; it|they will run here"
+        conditions, "job|jobs has|have a condition (if) that is only known at run time; it|they will run here"
     )
-    draft.note_all(having("uses"), "job calls|jobs call another workflow, whose jobs are not in this file")
+    draft.note_all(having("uses"), "job|jobs calls|call another workflow, whose jobs are not in this file")
     draft.note_all(
-        having("continue-on-error"), "job may|jobs may fail without failing the run; here a failure counts"
+        having("continue-on-error"), "job|jobs may fail without failing the run; here a failure counts"
     )
     limited = [name for name in jobs if as_dict(jobs[name].get("strategy")).get("max-parallel") is not None]
-    draft.note_all(limited, "job limits|jobs limit how many combinations run at once (max-parallel); ignored")
+    draft.note_all(limited, "job|jobs limits|limit how many combinations run at once (max-parallel); ignored")
     if any(job.get("concurrency") is not None for job in jobs.values()):
         draft.note("Concurrency groups were ignored.")
     draft.note("Steps, runners and events were ignored: a job is a task.")

@@ -156,10 +156,10 @@ def _places(draft: Draft, jobs: dict[str, Job], stages: list[str]) -> dict[str, 
         places[name] = stages.index(stage)
     draft.note_all(
         guessed,
-        "job takes|jobs take its|their stage from a template elsewhere; the stage of that name was used",
+        "job|jobs takes|take its|their stage from a template elsewhere; the stage of that name was used",
     )
     draft.note_all(
-        unknown, "job takes|jobs take its|their stage from a template elsewhere; no order was assumed"
+        unknown, "job|jobs takes|take its|their stage from a template elsewhere; no order was assumed"
     )
     return places
 
@@ -257,7 +257,7 @@ def _remarks(draft: Draft, data: dict[str, Any], jobs: dict[str, Job]) -> None:
         draft.note("Included files were not read; their jobs are missing here.")
     conditions = [n for n in jobs if any(jobs[n].get(key) is not None for key in ("rules", "only", "except"))]
     draft.note_all(
-        conditions, "job has|jobs have rules that are only known at run time; it|they will run here"
+        conditions, "job|jobs has|have rules that are only known at run time; it|they will run here"
     )
     for word, meaning in (
         ("manual", "waits|wait for a person"),
@@ -268,13 +268,13 @@ def _remarks(draft: Draft, data: dict[str, Any], jobs: dict[str, Job]) -> None:
             [n for n in jobs if label(jobs[n].get("when")) == word],
             f"job|jobs {meaning} (when: {word}); ignored here",
         )
-    draft.note_all(having("trigger"), "job starts|jobs start another pipeline, which is not in this file")
+    draft.note_all(having("trigger"), "job|jobs starts|start another pipeline, which is not in this file")
     draft.note_all(
-        having("allow_failure"), "job may|jobs may fail without failing the pipeline; here a failure counts"
+        having("allow_failure"), "job|jobs may fail without failing the pipeline; here a failure counts"
     )
     draft.note_all(
-        having("resource_group"), "job shares|jobs share a resource group (one at a time); ignored"
+        having("resource_group"), "job|jobs shares|share a resource group (one at a time); ignored"
     )
     draft.note_all(
-        having("dependencies"), "job lists|jobs list dependencies, which only fetch artifacts; ignored"
+        having("dependencies"), "job|jobs lists|list dependencies, which only fetch artifacts; ignored"
     )

@@ -1,0 +1,106 @@
+"""Questions: commit to an answer, then see. The right one is computed, every wrong one has its own reply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import DagkitError, choices, shown
+from ..views.player import Player, Prediction, still
+from .page import Page, esc, fold, plain, rich, static
+
+SURE = ("a guess", "fairly sure", "certain")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question with the reply to each choice.
+
+    text: the question. replies: reply by choice, in the order shown. For the right choice the reply says what
+    in the situation makes it right, for the others what they overlook. answer: computes the right choice.
+    reveal: computes what is shown afterwards (something with ``html()`` or ``_repr_html_``, or a text). name:
+    how answers are kept.
+
+    Raises DagkitError when asked, if the computed answer is not among the choices.
+
+    >>> Question("1 + 1?", {"2": "Two.", "11": "That glues them."}, answer=lambda: 1 + 1).right
+    '2'
+    """
+
+    text: str
+    replies: Mapping[str, str]
+    answer: Callable[[], Any]
+    reveal: Callable[[], Any] | None = None
+    name: str = field(default="question", compare=False)
+
+    @property
+    def right(self) -> str:
+        """The right choice, computed now."""
+        found = str(self.answer())
+        if found not in self.replies:
+            raise DagkitError(f"question '{shown(self.text)}': the answer is '{shown(found)}', which is not "
+                              f"among its choices {choices(self.replies)}. Add it.")
+        return found
+
+    def html(self, *, answers: bool = True, lead: str = "Predict", before: str = "") -> str:
+        """The question as HTML: each choice is a line that opens its reply."""
+        right = self.right
+        lines = "".join(self._choice(choice, choice == right, answers) for choice in self.replies)
+        shown_after = fold("Skip, and show what happens", content(self.reveal()), ' class="dk-reveal"') \
+            if answers and self.reveal else ""
+        return (f'<section class="dk-q" data-name="{esc(self.name)}" data-answers="{int(answers)}" '
+                f'data-before="{esc(before)}"><p class="dk-ask"><b>{esc(lead)}:</b> {rich(self.text)}</p>'
+                f'<div class="dk-choices">{lines}</div>{shown_after}</section>')
+
+    def _choice(self, choice: str, right: bool, answers: bool) -> str:
+        if not answers:
+            return f'<p class="dk-choice" data-value="{esc(choice)}">○ {rich(choice)}</p>'
+        mark, word = ("✓", "Yes.") if right else ("✗", "Not so.")
+        look = "dk-right" if right else "dk-wrong"
+        reply = f'<p class="{look}"><b>{mark} {word}</b> {rich(self.replies[choice])}</p>'
+        return fold(rich(choice), reply,
+                    f' class="dk-choice" data-value="{esc(choice)}" data-right="{int(right)}"')
+
+    def words(self, lead: str = "Predict") -> str:
+        """For a terminal: the question and its choices, not the answer."""
+        offered = [f"  - {plain(choice)}" for choice in self.replies]
+        return "\n".join([f"{lead}: {plain(self.text)}", *offered])
+
+    def page(self) -> Page:
+        return Page(self.html(), self.words())
+
+    def for_player(self) -> Prediction:
+        """As the player asks it, before it lets anyone press play."""
+        right = self.right
+        return Prediction(plain(self.text), [plain(choice) for choice in self.replies], answer=plain(right),
+                          because=plain(self.replies[right]))
+
+
+class AskedPlayer(Player):
+    """A player with a question in front. Without widgets the last tick stays folded until it is opened."""
+
+    def __init__(self, trace: Any, question: Question, **options: Any):
+        super().__init__(trace, prediction=question.for_player(), **options)
+        self.question = question
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return None
+        data, metadata = bundle
+        folded = self.question.html() + fold("Show how it ended", still(self.trace), ' class="dk-reveal"')
+        return {**data, "text/html": static(folded)}, metadata
+
+
+def content(found: Any) -> str:
+    """What a reveal gave, as HTML."""
+    for name in ("html", "_repr_html_"):
+        make = getattr(found, name, None)
+        if callable(make):
+            return str(make())
+    return f"<pre>{esc_lines(found)}</pre>"
+
+
+def esc_lines(text: Any) -> str:
+    return "\n".join(esc(line) for line in str(text).split("\n"))

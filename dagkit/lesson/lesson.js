@@ -1,0 +1,160 @@
+// Makes a lesson page livelier; the page works without it. Three things, each found by its class:
+//   .dk-q     a question: commit to a choice (or skip) before the reply is shown
+//   .dk-map   a diagram: choose a part or an arrow, by mouse or keyboard
+//   data-speak  a text to be read aloud, where the browser can speak
+
+const SURE = ["a guess", "fairly sure", "certain"];
+let count = 0;
+
+/** An element; children are nodes or plain text, never markup. `on...` properties are listeners. */
+function h(tag, props = {}, ...children) {
+  const [name, ...classes] = tag.split(".");
+  const el = document.createElement(name);
+  if (classes.length) el.className = classes.join(" ");
+  for (const [key, value] of Object.entries(props)) {
+    if (key.startsWith("on")) el.addEventListener(key.slice(2), value);
+    else if (value !== undefined && value !== false) el.setAttribute(key, value === true ? "" : value);
+  }
+  el.append(...children);
+  return el;
+}
+
+/** One radio button per choice. */
+function radios(legend, name, choices, changed) {
+  return h("fieldset", {}, h("legend", { hidden: true }, legend), ...choices.map(({ value, label }) =>
+    h("label", {}, h("input", { type: "radio", name, value, onchange: changed }), label)));
+}
+
+function question(section, answered) {
+  const name = `dk-lesson-${++count}`;
+  const withReplies = section.dataset.answers === "1";
+  const choices = [...section.querySelectorAll(".dk-choice")];
+  const reveal = section.querySelector(".dk-reveal");
+  const value = (choice) => choice.dataset.value;
+  const words = (choice) => (choice.querySelector("summary") ?? choice).textContent.replace(/^○ /, "");
+  const options = radios("Your answer", name, choices.map((c) => ({ value: value(c), label: words(c) })), ready);
+  const sure = radios("How sure are you?", `${name}-sure`, SURE.map((s) => ({ value: s, label: s })), () => {});
+  sure.classList.add("dk-row");
+  sure.prepend(h("span", { "aria-hidden": true }, "How sure?"));
+  const commit = h("button.dk-primary", { type: "submit", disabled: true }, withReplies ? "Commit" : "Keep my answer");
+  const skip = h("button", { type: "button", onclick: () => answer(null) }, "Skip");
+  const reply = h("div", { role: "status" });
+  const form = h("form", { onsubmit: (event) => { event.preventDefault(); answer(checked(options)); } },
+    options, sure, h("div.dk-row", {}, commit, skip));
+  for (const choice of choices) choice.remove();
+  if (reveal) reveal.hidden = true;
+  section.querySelector(".dk-choices").append(form, reply);
+
+  function checked(group) { return group.querySelector("input:checked")?.value ?? null; }
+  function ready() { commit.disabled = false; }
+
+  function answer(choice) {
+    const how = checked(sure);
+    for (const control of form.querySelectorAll("input, button")) control.disabled = true;
+    commit.hidden = skip.hidden = true;
+    if (choice !== null) answered(section.dataset.name, { choice, sure: how });
+    if (!withReplies) reply.append(h("p.dk-note", {}, choice === null ? "Skipped." : "Kept. It comes back at the end."));
+    else tell(choice, how);
+  }
+
+  function tell(choice, how) {
+    const right = choices.find((c) => c.dataset.right === "1");
+    const taken = choices.find((c) => value(c) === choice);
+    if (taken) reply.append(...taken.querySelectorAll("p"));
+    if (taken !== right) reply.append(h("p", {}, h("b", {}, "It is: "), words(right)), ...right.querySelectorAll("p"));
+    if (how === "certain" && taken !== right) reply.append(h("p.dk-note", {},
+      "You were certain. That is the best kind of mistake to find here: say to yourself what made it look right."));
+    if (how === "a guess" && taken === right) reply.append(h("p.dk-note", {},
+      "Right by a guess: read the reason once more, then it is knowledge."));
+    if (section.dataset.before && choice !== null) reply.append(h("p.dk-note", {},
+      `Before the lesson you said: ${section.dataset.before}`));
+    if (reveal) {
+      reveal.hidden = false;
+      reveal.open = true;
+      reveal.querySelector("summary").textContent = "What happens";
+    }
+  }
+}
+
+function map(section) {
+  const parts = [...section.querySelectorAll(".dk-part")];
+  const told = section.querySelector(".dk-told");
+  const svg = section.querySelector("svg");
+  const nodes = [...svg.querySelectorAll(".dk-node")];
+  const nameOf = (node) => node.querySelector("title").textContent;
+  const byId = new Map(nodes.map((node) => [node.id, nameOf(node)]));
+  const stops = [];                                    // what the arrow keys walk through: parts, then arrows
+  svg.setAttribute("role", "group");
+  told.hidden = false;
+  told.append(h("p.dk-note", {}, "Choose a box: why it exists. Choose an arrow: what passes, and what if it breaks. ",
+    "With the keyboard: Tab to the diagram, then the arrow keys."));
+
+  for (const node of nodes) {
+    const part = parts.find((p) => p.dataset.part === nameOf(node));
+    stops.push({ el: node, mark: node, part, label: `Part ${nameOf(node)}` });
+  }
+  for (const edge of svg.querySelectorAll(".dk-edge")) {
+    const [from, to] = [byId.get(edge.dataset.from), byId.get(edge.dataset.to)];
+    const part = parts.find((p) => p.dataset.from === from && p.dataset.to === to);
+    if (!part) continue;
+    const hit = edge.cloneNode();                      // a wider line to hit
+    hit.removeAttribute("id");
+    hit.setAttribute("class", "dk-hit");
+    svg.insertBefore(hit, nodes[0] ?? null);
+    stops.push({ el: hit, mark: edge, part, label: `Arrow from ${from} to ${to}` });
+  }
+  stops.forEach((stop, at) => {
+    stop.el.setAttribute("tabindex", at ? -1 : 0);
+    stop.el.setAttribute("role", "button");
+    stop.el.setAttribute("aria-label", stop.label);
+    stop.el.addEventListener("click", () => choose(at));
+    stop.el.addEventListener("keydown", (event) => key(event, at));
+  });
+
+  function choose(at) {
+    stops.forEach((stop, k) => {
+      stop.mark.classList.toggle("dk-chosen", k === at);
+      stop.el.setAttribute("tabindex", k === at ? 0 : -1);
+      stop.el.setAttribute("aria-pressed", k === at);
+    });
+    const { part } = stops[at];
+    told.replaceChildren(h("p", {}, ...part.querySelector("summary").cloneNode(true).childNodes),
+      ...[...part.querySelectorAll("p")].map((p) => p.cloneNode(true)));
+  }
+
+  function key(event, at) {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const to = event.key === "Home" ? 0 : event.key === "End" ? stops.length - 1
+      : event.key === "Enter" || event.key === " " ? at : step && (at + step + stops.length) % stops.length;
+    if (to === undefined) return;
+    event.preventDefault();
+    choose(to);
+    stops[to].el.focus();
+  }
+}
+
+function speak(section) {
+  if (!("speechSynthesis" in window)) return;
+  const button = h("button", { type: "button", onclick: () => {
+    const speaking = speechSynthesis.speaking;
+    speechSynthesis.cancel();
+    if (!speaking) speechSynthesis.speak(new SpeechSynthesisUtterance(section.dataset.speak));
+  } }, "Read aloud");
+  section.prepend(button);
+}
+
+function render({ model, el }) {
+  const root = h("div.dk-lesson.dk-live", { "data-lm-suppress-shortcuts": "true" });
+  root.innerHTML = model.get("html");                  // written by the kit itself, every text in it escaped
+  const answered = (name, given) => {
+    model.set("answers", { ...model.get("answers"), [name]: given });
+    model.save_changes();
+  };
+  for (const section of root.querySelectorAll(".dk-q")) question(section, answered);
+  for (const section of root.querySelectorAll(".dk-map")) map(section);
+  for (const section of root.querySelectorAll("[data-speak]")) speak(section);
+  el.append(root);
+  return () => globalThis.speechSynthesis?.cancel();
+}
+
+export default { render };

@@ -1,0 +1,31 @@
+"""The words of the lessons, one module each, found by number; and their questions, found by name."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from ...errors import DagkitError, choices, nearest, shown
+from ..ask import Question
+from ..book import Lesson
+
+MODULES = {1: "why_a_dag", 3: "mini_scheduler", 11: "your_own_dag"}
+
+
+@cache
+def lesson(number: int) -> Lesson:
+    """A lesson by its number. Raises DagkitError if it has no words here."""
+    if number not in MODULES:
+        raise DagkitError(f"lesson {shown(repr(number))}: there is none. Known: {choices(MODULES, 20)}.")
+    found: Lesson = import_module(f"{__name__}.{MODULES[number]}").LESSON
+    return found
+
+
+def find(name: str) -> Question:
+    """A question by its name. Raises DagkitError with the nearest known name."""
+    known = {key: number for number in MODULES for key in lesson(number).asks}
+    if name not in known:
+        raise DagkitError(
+            f"question '{shown(name)}' is unknown.{nearest(name, known)} Known: {choices(known, 40)}."
+        )
+    return lesson(known[name]).question(name)

@@ -1,0 +1,104 @@
+"""Page: one piece of a lesson. HTML that works as it is; where widgets run, a script makes it livelier."""
+
+from __future__ import annotations
+
+import html as _html
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from ..errors import shown
+from ..views import table as tables
+
+HERE = Path(__file__).parent
+
+
+@cache
+def css() -> str:
+    """The one stylesheet of all lessons."""
+    return (HERE / "lesson.css").read_text(encoding="utf-8").strip()
+
+
+class Page(anywidget.AnyWidget):
+    """What a lesson cell shows: ``html`` for people, ``text`` for terminals, ``answers`` once given."""
+
+    _esm = HERE / "lesson.js"
+    _css = HERE / "lesson.css"
+    html = traitlets.Unicode("").tag(sync=True)
+    answers = traitlets.Dict({}).tag(sync=True)
+
+    def __init__(self, html: str, text: str, **traits: Any):
+        super().__init__(html=html, **traits)
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return None
+        data, metadata = bundle
+        return {**data, "text/html": static(self.html), "text/plain": self.text}, metadata
+
+
+class Table:
+    """A table whose cells are shown in full; pandas cuts long sentences."""
+
+    def __init__(self, rows: Any):
+        self.rows = rows
+
+    def __repr__(self) -> str:
+        columns, rows = tables.rows_of(self.rows)
+        return "\n".join(" | ".join(tables.cell(value) for value in row) for row in [columns, *rows])
+
+    def _repr_html_(self) -> str:
+        return static(f'<div class="dk-scroll dk-table">{tables.html(self.rows)}</div>')
+
+
+def static(html: str) -> str:
+    """The page without a script: it carries its own look."""
+    return f'<div class="dk-lesson"><style>{css()}</style>{html}</div>'
+
+
+def esc(text: object) -> str:
+    """Text for HTML, control characters written out.
+
+    >>> esc('<b>\\x00')
+    '&lt;b&gt;\\\\x00'
+    """
+    return _html.escape(shown(text, 4000), quote=True)
+
+
+def rich(text: object) -> str:
+    """Text of a lesson: escaped, then `code` and **bold** set.
+
+    >>> rich("`a` > **b**")
+    '<code>a</code> &gt; <b>b</b>'
+    """
+    safe = re.sub(r"`([^`]+)`", r"<code>\1</code>", esc(text))
+    return re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", safe)
+
+
+def plain(text: str) -> str:
+    """The same without marks, for terminals and for speech."""
+    return re.sub(r"`([^`]+)`", r"\1", text).replace("**", "")
+
+
+def fold(summary: str, inside: str, attributes: str = "") -> str:
+    """A line that opens: needs no script and no kernel, only a key. Both parts are HTML already."""
+    return f"<details{attributes}><summary>{summary}</summary><div>{inside}</div></details>"
+
+
+def items(texts: Iterable[str]) -> str:
+    return "<ul>" + "".join(f"<li>{rich(text)}</li>" for text in texts) + "</ul>"
+
+
+def filled(text: str, facts: Mapping[str, Any]) -> str:
+    """A text with its computed numbers put in."""
+    return text.format(**facts)

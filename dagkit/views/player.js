@@ -10,6 +10,9 @@ const KEYS = [
   ["Space", "play or pause"], ["← →", "one tick back, one tick on"], ["Home End", "first tick, last tick"],
   ["↑ ↓", "another task"], ["?", "show or hide this help"], ["Esc", "leave the player"],
 ];
+const HELP = "A tick is one pass of the scheduler. Step through the ticks and watch each task change its state; choose a "
+  + "task (click it) to read why it is where it is. Bars show each task's states over time: high = running, half high = "
+  + "waiting, a mark with a thin tail = finished.";
 const ICONS = {
   play: "M4 2 14 8 4 14z", pause: "M3 2h4v12H3zM9 2h4v12H9z", first: "M2 2h2v12H2zM14 2 5 8l9 6z",
   back: "M12 2 3 8l9 6z", on: "M4 2l9 6-9 6z", last: "M12 2h2v12h-2zM2 2l9 6-9 6z",
@@ -81,7 +84,8 @@ function safeSvg(text) {
 
 /**
  * A scrolling list that only holds the rows in sight, so 100,000 rows cost as much as 30. It remembers where it is
- * scrolled to, because asking the browser after every change would make it lay out the page each time.
+ * scrolled to, and really scrolls in `land`, after all else has changed: each question about the page or move in it
+ * makes the browser lay it out.
  */
 function longList(el, height, make) {
   const space = el.appendChild(h("div.dk-space", { role: "presentation" }));
@@ -89,6 +93,7 @@ function longList(el, height, make) {
   let count = 0;
   let top = 0;
   let view = 0;
+  let moved = false;
   const draw = () => {
     const from = Math.max(0, Math.floor(top / height) - 3);
     const to = Math.min(count, Math.ceil((top + view) / height) + 3);
@@ -107,17 +112,22 @@ function longList(el, height, make) {
   const scroll = (px) => {
     const wanted = clamp(px, 0, Math.max(0, count * height - view));
     if (wanted === top) return;
-    el.scrollTop = top = wanted;
+    top = wanted;
+    moved = true;
     draw();
   };
   el.addEventListener("scroll", () => {
-    if (Math.abs(el.scrollTop - top) < 1) return;
+    if (moved || Math.abs(el.scrollTop - top) < 1) return;
     top = el.scrollTop;
     draw();
   }, { passive: true });
   return {
     rows,
     scroll,
+    land() {
+      if (moved) el.scrollTop = top;
+      moved = false;
+    },
     atEnd: () => top + view >= (count - 1) * height,
     overflows: () => count * height > view,
     /** After the element changed its size. */
@@ -167,7 +177,7 @@ function graphPane(replay, choose) {
     scroller.append(svg);
     return svg;
   });
-  const notes = replay.graphs.filter(({ collapsed }) => collapsed).map(({ collapsed }) => h("p.dk-note", {}, collapsed));
+  const notes = replay.graphs.filter(({ collapsed }) => collapsed);
   const nodes = replay.nodes.flatMap((spec) => {
     const el = drawings[spec.graph]?.querySelector(`[id="${CSS.escape(spec.id)}"]`);
     return el && spec.tis.length ? [graphNode(spec, el, replay, choose)] : [];
@@ -193,9 +203,11 @@ function graphPane(replay, choose) {
   };
   const button = (label, text, factor) =>
     h("button.dk-small", { type: "button", "aria-label": label, title: label, onclick: zoomBy(factor) }, text);
-  const tools = h("div.dk-zoom", {}, button("Zoom out", "−", 0.8), button("Fit", "fit", 0), button("Zoom in", "+", 1.25));
+  const tools = h("div.dk-zoom", {}, button("Zoom out", "−", 0.8), button("Fit", "fit", 0),
+    button("Zoom in", "+", 1.25));
   return {
-    el: h("section.dk-graph", { "aria-label": "Dag" }, h("div.dk-head", {}, h("h4", {}, "Dag"), tools), scroller, ...notes),
+    el: h("section.dk-graph", { "aria-label": "Dag" }, h("div.dk-head", {}, h("h4", {}, "Dag"), tools), scroller,
+      ...notes.map(({ collapsed }) => h("p.dk-note", {}, collapsed))),
     fit,
     show(tick, changed, codes) {
       for (const node of new Set(changed.map((ti) => nodeOf.get(ti)))) node?.paint(codes);
@@ -242,7 +254,7 @@ function graphNode(spec, el, replay, choose) {
       const badge = state.glyph === state.letter ? state.glyph : `${state.glyph} ${state.letter}`;
       if (glyph) glyph.textContent = alike ? badge : `${Math.floor((100 * done) / spec.tis.length)}%`;
       bar?.(counts, spec.tis.length, replay.states);
-      const told = [...counts].map(([code, n]) => (group ? `${n} ${replay.states[code].name}` : replay.states[code].name));
+      const told = [...counts].map(([code, n]) => `${group ? `${n} ` : ""}${replay.states[code].name}`);
       const words = `${spec.label}: ${told.join(", ")}`;
       el.setAttribute("aria-label", group ? `${words}. List its tasks.` : words);
       if (title) title.textContent = words;
@@ -274,112 +286,134 @@ function progressBar(el) {
   };
 }
 
-/** The Gantt chart: a row per TI, its states as segments; what has not been seen yet stays hidden. */
+/** The Gantt chart: a row per TI, its states as segments. A tick is a column, so that the last one shows too. */
 function rowsPane(replay, choose, seek) {
-  const columns = replay.last_tick + 1; // a tick is a column, so the last one can be seen too
-  const all = replay.tis.map((_, i) => i);
+  const columns = replay.last_tick + 1;
+  const all = replay.tis.map((_, ti) => ti);
+  const id = `dk-rows-${(instances += 1)}`;
   let shown = all;
   let codes = [];
   let selected = -1;
-  let seen = 0;
   let width = 1; // of the time axis, px
   let following = true; // scroll along with what runs, until the reader scrolls
-  const id = `dk-rows-${(instances += 1)}`;
   const scroller = h("div.dk-rows", { role: "listbox", tabindex: 0, "aria-label": "Tasks over time", id,
     style: `height:${Math.min(ROW * all.length + 2, 310)}px` });
+  for (const touch of ["wheel", "pointerdown"]) {
+    scroller.addEventListener(touch, () => { following = false; }, { passive: true });
+  }
+  const dress = (row, ti) => {
+    const state = replay.states[codes[ti] ?? 0];
+    const mark = row.firstChild.firstChild;
+    mark.className = `dk-badge dk-${state.name}`;
+    mark.textContent = state.glyph;
+    row.setAttribute("aria-label", `${replay.tis[ti].label}: ${state.name}`);
+    row.setAttribute("aria-selected", ti === selected);
+    row.classList.toggle("dk-selected", ti === selected);
+  };
   const list = longList(scroller, ROW, (position) => {
     const ti = shown[position];
     const row = ganttRow(replay, ti, columns, width);
     row.id = `${id}-${ti}`;
     row.setAttribute("aria-posinset", position + 1);
     row.setAttribute("aria-setsize", shown.length);
-    row.addEventListener("click", () => choose(ti, null));
-    badge(row, ti);
+    row.addEventListener("click", () => choose(ti));
+    dress(row, ti);
     return row;
   });
-  const badge = (row, ti) => {
-    const state = replay.states[codes[ti] ?? 0];
-    const mark = row.firstChild.firstChild;
-    mark.className = `dk-badge dk-${state.name}`;
-    mark.textContent = state.glyph;
-    mark.title = state.name;
-    row.setAttribute("aria-label", `${replay.tis[ti].label}: ${state.name}`);
-    row.setAttribute("aria-selected", ti === selected);
-    row.classList.toggle("dk-selected", ti === selected);
-  };
-  const later = h("div.dk-later");
-  const unseen = h("div.dk-unseen");
-  const line = h("div.dk-now");
-  const axis = h("div.dk-axis", { "aria-hidden": "true" });
-  const over = h("div.dk-over", { "aria-hidden": "true" }, later, unseen, line);
-  const seekAt = (event) => {
-    if (event.type === "pointermove" && !event.buttons) return;
-    const box = axis.getBoundingClientRect();
-    seek(clamp(Math.floor(((event.clientX - box.left) / box.width) * columns), 0, replay.last_tick));
-  };
-  for (const touch of ["wheel", "pointerdown"]) scroller.addEventListener(touch, () => { following = false; }, { passive: true });
-  axis.addEventListener("pointerdown", seekAt);
-  axis.addEventListener("pointermove", seekAt);
-  const drawAxis = () => axis.replaceChildren(...niceTicks(replay.last_tick, Math.min(12, width / 40)).map((tick) =>
-    h("span", { style: `left:${((tick + 0.5) / columns) * 100}%` }, String(tick))));
-
-  const note = h("span.dk-note");
-  const search = h("input.dk-search", { type: "search", placeholder: "Find a task", "aria-label": "Find a task" });
-  const everything = h("button.dk-small", { type: "button" }, "Show all");
-  const narrow = (tis, text) => {
+  const show = (tis) => {
     shown = tis;
-    note.textContent = text;
-    everything.hidden = tis === all;
     list.resize(shown.length);
     list.scroll(0);
     list.redraw();
   };
-  search.addEventListener("input", () => {
-    const wanted = search.value.toLowerCase();
-    const found = all.filter((ti) => replay.tis[ti].label.toLowerCase().includes(wanted));
-    narrow(wanted ? found : all, wanted ? `${plural(found.length, "task")} found` : "");
-  });
-  everything.addEventListener("click", () => {
-    search.value = "";
-    narrow(all, "");
-  });
-  everything.hidden = true;
-  search.hidden = all.length <= 20;
-  const head = h("div.dk-head", {}, h("h4", {}, "Tasks over time"), note, everything, search);
+  const finder = taskFinder(replay.tis, all, show);
+  const axis = timeAxis(replay.last_tick, columns, seek);
+  const curtain = timeCurtain(columns);
   return {
-    el: h("section.dk-gantt", { "aria-label": "Tasks over time" }, head, h("div.dk-chart", {}, axis, scroller, over)),
+    el: h("section.dk-gantt", { "aria-label": "Tasks over time" }, h("div.dk-head", {}, h("h4", {}, "Tasks over time"),
+      ...finder.parts), h("div.dk-chart", {}, axis.el, scroller, curtain.el)),
     fit() {
-      over.style.right = `${scroller.offsetWidth - scroller.clientWidth}px`;
-      axis.style.marginRight = over.style.right;
-      width = over.clientWidth;
-      drawAxis();
+      axis.el.style.marginRight = curtain.el.style.right = `${scroller.offsetWidth - scroller.clientWidth}px`;
+      width = curtain.el.clientWidth;
+      axis.draw(width);
       list.resize(shown.length);
       list.fit();
       list.redraw();
     },
     show(tick, changed, now) {
       codes = now;
-      seen = Math.max(seen, tick);
-      later.style.left = unseen.style.left = `${((tick + 1) / columns) * 100}%`;
-      unseen.style.left = `${((seen + 1) / columns) * 100}%`;
-      line.style.left = `${((tick + 0.5) / columns) * 100}%`;
-      if (!tick) following = true;
+      curtain.show(tick);
+      following ||= !tick;
       if (following && shown === all && list.overflows()) {
         const busy = codes.findIndex((code) => ["queued", "running"].includes(replay.states[code].name));
         if (busy >= 0) list.scroll((busy - 2) * ROW);
       }
       const dirty = new Set(changed);
-      for (const [position, row] of list.rows) if (dirty.has(shown[position])) badge(row, shown[position]);
+      for (const [position, row] of list.rows) if (dirty.has(shown[position])) dress(row, shown[position]);
     },
     select(ti, asked) {
       selected = ti;
-      if (asked && !shown.includes(ti)) narrow(all, "");
+      if (asked && !shown.includes(ti)) finder.narrow(null);
       if (asked) list.reveal(shown.indexOf(ti));
-      for (const [position, row] of list.rows) badge(row, shown[position]);
+      for (const [position, row] of list.rows) dress(row, shown[position]);
       scroller.setAttribute("aria-activedescendant", `${id}-${ti}`);
     },
+    land: list.land,
     next: (ti, by) => shown[clamp(shown.indexOf(ti) + by, 0, shown.length - 1)] ?? ti,
-    narrow: (spec) => narrow(spec ? spec.tis : all, spec ? `${spec.label}: ${plural(spec.tis.length, "task")}` : ""),
+    narrow: finder.narrow,
+  };
+}
+
+/** Which rows are listed: all, those of one node, or those whose name holds what is typed. */
+function taskFinder(tis, all, show) {
+  const note = h("span.dk-note");
+  const search = h("input.dk-search", { type: "search", placeholder: "Find a task", "aria-label": "Find a task" });
+  const everything = h("button.dk-small", { type: "button", hidden: true, onclick: () => narrow(null) }, "Show all");
+  const list = (found, text) => {
+    note.textContent = text;
+    everything.hidden = !text;
+    show(text ? found : all);
+  };
+  const narrow = (node) => {
+    search.value = "";
+    list(node?.tis, node ? `${node.label}: ${plural(node.tis.length, "task")}` : "");
+  };
+  search.hidden = all.length <= 20;
+  search.addEventListener("input", () => {
+    const wanted = search.value.toLowerCase();
+    const found = all.filter((ti) => tis[ti].label.toLowerCase().includes(wanted));
+    list(found, wanted && `${plural(found.length, "task")} found`);
+  });
+  return { parts: [note, everything, search], narrow };
+}
+
+/** Ticks above the chart; pressing or dragging there goes to that tick. */
+function timeAxis(end, columns, seek) {
+  const el = h("div.dk-axis", { "aria-hidden": "true" });
+  const go = (event) => {
+    if (event.type === "pointermove" && !event.buttons) return;
+    const box = el.getBoundingClientRect();
+    seek(clamp(Math.floor(((event.clientX - box.left) / box.width) * columns), 0, end));
+  };
+  el.addEventListener("pointerdown", go);
+  el.addEventListener("pointermove", go);
+  const mark = (tick) => h("span", { style: `left:${((tick + 0.5) / columns) * 100}%` }, String(tick));
+  return { el, draw: (width) => el.replaceChildren(...niceTicks(end, Math.min(12, width / 40)).map(mark)) };
+}
+
+/** The line of the current tick; what comes later is veiled, what was never seen is hidden. */
+function timeCurtain(columns) {
+  const [later, unseen, line] = [h("div.dk-later"), h("div.dk-unseen"), h("div.dk-now")];
+  const move = (el, column) => { el.style.transform = `translateX(${(column / columns) * 100}%)`; };
+  let seen = 0;
+  return {
+    el: h("div.dk-over", { "aria-hidden": "true" }, later, unseen, line),
+    show(tick) {
+      seen = Math.max(seen, tick);
+      move(later, tick + 1);
+      move(unseen, seen + 1);
+      move(line, tick + 0.5);
+    },
   };
 }
 
@@ -398,35 +432,39 @@ function ganttRow(replay, ti, columns, width) {
       title: `${state.name} from tick ${from}${state.final ? "" : ` to ${to}`}`,
     }, h("span", {}, text)));
   });
-  const name = h("div.dk-name", { title: label }, h("span.dk-badge", { "aria-hidden": "true" }), h("span.dk-text", {}, label));
+  const name = h("div.dk-name", { title: label }, h("span.dk-badge", { "aria-hidden": "true" }),
+    h("span.dk-text", {}, label));
   return h("div.dk-row", { role: "option" }, name, track);
 }
 
-/** Pools and caps: how many places are taken. Up to 16 places are drawn one by one. */
+/** Pools and caps: how many places are taken. */
 function metersPane(replay) {
-  const meters = replay.meters.map((meter) => {
-    const cells = meter.size !== null && meter.size > 0 && meter.size <= 16
-      ? Array.from({ length: meter.size }, () => h("i.dk-cell")) : [];
-    const fill = h("i.dk-fill");
-    const value = h("span.dk-value");
-    const bar = h(cells.length ? "span.dk-cells" : "span.dk-bar", { "aria-hidden": "true" }, ...(cells.length ? cells : [fill]));
-    const el = h("li.dk-meter", {}, h("span.dk-meter-name", { title: meter.name }, meter.name), value, bar);
-    return { meter, cells, fill, value, el };
-  });
+  const meters = replay.meters.map(meterRow);
   return {
     el: h("section.dk-meters", { "aria-label": "Pools and limits" }, h("h4", {}, "Places taken"),
       meters.length ? h("ul", {}, ...meters.map(({ el }) => el)) : h("p.dk-note", {}, "No pool or limit was used.")),
-    show(tick) {
-      for (const { meter, cells, fill, value, el } of meters) {
-        const used = at(meter.used, tick, 0);
-        const full = meter.size !== null && used >= meter.size;
-        cells.forEach((cell, i) => cell.classList.toggle("dk-taken", i < used));
-        fill.style.width = meter.size ? `${clamp(used / meter.size, 0, 1) * 100}%` : "0";
-        value.textContent = meter.size === null ? `${used}, no limit` : `${used} of ${meter.size}${full ? ", full" : ""}`;
-        el.classList.toggle("dk-full", full);
-      }
-    },
+    show: (tick) => meters.forEach((meter) => meter.show(tick)),
     select() {},
+  };
+}
+
+/** Up to 16 places are drawn one by one, more as a bar. */
+function meterRow({ name, size, used }) {
+  const cells = Array.from({ length: size <= 16 ? size || 0 : 0 }, () => h("i.dk-cell"));
+  const [fill, value] = [h("i.dk-fill"), h("span.dk-value")];
+  const bar = cells.length ? h("span.dk-cells", {}, ...cells) : h("span.dk-bar", {}, fill);
+  const el = h("li.dk-meter", {}, h("span.dk-meter-name", { title: name }, name), value, bar);
+  bar.setAttribute("aria-hidden", "true");
+  return {
+    el,
+    show(tick) {
+      const taken = at(used, tick, 0);
+      const full = size !== null && taken >= size;
+      cells.forEach((cell, i) => cell.classList.toggle("dk-taken", i < taken));
+      fill.style.width = size ? `${clamp(taken / size, 0, 1) * 100}%` : "0";
+      value.textContent = size === null ? `${taken}, no limit` : `${taken} of ${size}${full ? ", full" : ""}`;
+      el.classList.toggle("dk-full", full);
+    },
   };
 }
 
@@ -442,6 +480,7 @@ function logPane(replay) {
   return {
     el: h("section.dk-logbox", {}, h("h4", {}, "Log so far"), scroller),
     fit: list.fit,
+    land: list.land,
     show(tick) {
       const following = list.atEnd();
       const count = countUntil(replay.log, tick);
@@ -463,7 +502,8 @@ function legendPane(replay) {
     return { code, count, el: h("div.dk-key", {}, h("dt", {}, chip(state)), h("dd", {}, count, state.meaning)) };
   }).filter(({ code }) => used.has(code));
   return {
-    el: h("section.dk-legend", { "aria-label": "Legend" }, h("h4", {}, "States now"), h("dl", {}, ...rows.map(({ el }) => el))),
+    el: h("section.dk-legend", { "aria-label": "Legend" }, h("h4", {}, "States now"),
+      h("dl", {}, ...rows.map(({ el }) => el))),
     show(tick, changed, codes) {
       const counts = new Uint32Array(replay.states.length);
       for (const code of codes) counts[code] += 1;
@@ -515,9 +555,11 @@ function taskPane(replay) {
 
 /** Everything that shows one replay. A page may hold several lanes driven by one clock. */
 function lane(replay, { onselect, seek }) {
-  const moves = new Map();
-  replay.tis.forEach(({ changes }, ti) => changes.slice(1).forEach(([tick]) => {
-    if (moves.get(tick)?.at(-1) !== ti) moves.set(tick, [...(moves.get(tick) || []), ti]);
+  const everyone = replay.tis.map((_, ti) => ti);
+  const moves = new Map(); // tick -> the TIs that change then
+  replay.tis.forEach(({ changes }, ti) => changes.slice(1).forEach(([when]) => {
+    if (!moves.has(when)) moves.set(when, []);
+    if (moves.get(when).at(-1) !== ti) moves.get(when).push(ti);
   }));
   const codes = new Uint8Array(replay.tis.length).fill(255);
   let tick = -2;
@@ -530,7 +572,6 @@ function lane(replay, { onselect, seek }) {
   };
   const telling = () => {
     const first = (name, among) => among.find((ti) => replay.states[codes[ti]].name === name);
-    const everyone = replay.tis.map((_, ti) => ti);
     const news = tick === replay.last_tick ? everyone : moves.get(tick) || [];
     const bad = first("upstream_failed", news) ?? first("failed", news);
     if (bad !== undefined) return bad;
@@ -542,7 +583,7 @@ function lane(replay, { onselect, seek }) {
     return news[0] ?? Math.max(chosen, 0);
   };
   const graph = graphPane(replay, choose);
-  const rows = rowsPane(replay, (ti) => choose(ti), seek);
+  const rows = rowsPane(replay, choose, seek);
   const task = taskPane(replay);
   const [meters, log, legend] = [metersPane(replay), logPane(replay), legendPane(replay)];
   const panes = [graph, task, meters, legend, rows, log];
@@ -554,7 +595,9 @@ function lane(replay, { onselect, seek }) {
   const select = (ti) => {
     asked = true;
     point(ti);
+    land();
   };
+  const land = () => panes.forEach((pane) => pane.land?.());
   return {
     el: h("div.dk-lane", {}, h("div.dk-column", {}, graph.el, rows.el, log.el),
       h("div.dk-column", {}, task.el, meters.el, legend.el)),
@@ -564,7 +607,7 @@ function lane(replay, { onselect, seek }) {
     sentence: task.sentence,
     step: (by) => choose(rows.next(chosen, by)),
     show(now) {
-      const suspects = now === tick + 1 ? moves.get(now) || [] : replay.tis.map((_, ti) => ti);
+      const suspects = now === tick + 1 ? moves.get(now) || [] : everyone;
       const changed = suspects.filter((ti) => {
         const code = at(replay.tis[ti].changes, now);
         if (codes[ti] === code) return false;
@@ -574,6 +617,7 @@ function lane(replay, { onselect, seek }) {
       tick = now;
       for (const pane of panes) pane.show(now, changed, codes);
       if (!asked) point(telling());
+      land();
     },
     /** What this tick does to each TI, in words. */
     story(now, most) {
@@ -643,7 +687,8 @@ function verdictPanel(replay, prediction, predicted) {
   const panel = h("div.dk-panel.dk-verdict", { role: "group", "aria-label": "Verdict" });
   if (prediction && predicted) {
     const right = prediction.answer && same(predicted, prediction.answer);
-    const lead = !prediction.answer ? "You predicted: " : right ? "✓ As you predicted: " : "✗ Not as predicted. You said: ";
+    const judged = right ? "✓ As you predicted: " : "✗ Not as predicted. You said: ";
+    const lead = prediction.answer ? judged : "You predicted: ";
     panel.append(h(`p.dk-feedback${right ? ".dk-right" : ""}`, {}, h("b", {}, lead), predicted,
       ...(prediction.answer && !right ? [h("b", {}, " It was: "), prediction.answer] : []),
       ...(prediction.because ? [h("span.dk-because", {}, prediction.because)] : [])));
@@ -672,53 +717,72 @@ function stateStyle(states) {
   return h("style", {}, rules.join("\n"));
 }
 
+/** The row of buttons, the scrubber and the speed; `act` holds what they do. */
 function controls(replay, act) {
+  const end = replay.last_tick;
   const button = (name, label, key) => h("button.dk-tool", {
     type: "button", "aria-label": label, title: `${label} (${key})`, onclick: act[name] }, icon(name));
   const play = h("button.dk-primary.dk-play", { type: "button", title: "Play or pause (Space)", onclick: act.toggle });
-  const scrub = h("input.dk-scrub", { type: "range", min: 0, max: replay.last_tick, step: 1, value: 0, "aria-label": "Tick" });
-  scrub.addEventListener("input", () => act.seek(Number(scrub.value)));
+  const scrub = h("input.dk-scrub", { type: "range", min: 0, max: end, step: 1, value: 0, "aria-label": "Tick",
+    oninput: () => act.seek(Number(scrub.value)) });
   const count = h("output.dk-tick");
-  const speed = h("select", { "aria-label": "Speed" });
+  const speed = h("select", { "aria-label": "Speed", onchange: () => act.speed(Number(speed.value)) });
   const help = h("button.dk-tool.dk-help-button", { type: "button", "aria-label": "Help", title: "Help (?)",
     "aria-expanded": "false", onclick: act.help }, "?");
-  speed.addEventListener("change", () => act.speed(Number(speed.value)));
-  const el = h("div.dk-controls", { role: "group", "aria-label": "Player controls" }, play, button("first", "First tick", "Home"),
-    button("back", "One tick back", "←"), button("on", "One tick on", "→"), button("last", "Last tick", "End"),
-    scrub, count, h("label.dk-speed", {}, speed), help);
+  const el = h("div.dk-controls", { role: "group", "aria-label": "Player controls" }, play,
+    button("first", "First tick", "Home"), button("back", "One tick back", "←"), button("on", "One tick on", "→"),
+    button("last", "Last tick", "End"), scrub, count, speed, help);
   return {
     el,
     help,
-    lock: (locked) => el.querySelectorAll("button:not(.dk-help-button), input").forEach((x) => { x.disabled = locked; }),
+    lock(locked) {
+      for (const part of el.querySelectorAll("button:not(.dk-help-button), input")) part.disabled = locked;
+    },
     speed(interval) {
       const all = [...new Set([...SPEEDS, interval])].sort((a, b) => b - a);
-      speed.replaceChildren(...all.map((ms) => h("option", { value: ms }, `${plural(+(1000 / ms).toFixed(1), "tick")}/s`)));
-      speed.value = String(interval);
+      const label = (ms) => `${plural(+(1000 / ms).toFixed(1), "tick")}/s`;
+      speed.replaceChildren(...all.map((ms) => h("option", { value: ms, selected: ms === interval }, label(ms))));
     },
     show(tick, playing) {
       const seconds = replay.tick_seconds === 1 ? "" : ` (${+(tick * replay.tick_seconds).toFixed(3)} s)`;
       scrub.value = tick;
-      scrub.setAttribute("aria-valuetext", `tick ${tick} of ${replay.last_tick}`);
-      count.textContent = `tick ${tick} / ${replay.last_tick}${seconds}`;
-      const word = playing ? "Pause" : tick >= replay.last_tick ? "Replay" : "Play";
+      scrub.setAttribute("aria-valuetext", `tick ${tick} of ${end}`);
+      count.textContent = `tick ${tick} / ${end}${seconds}`;
+      const word = playing ? "Pause" : tick >= end ? "Replay" : "Play";
       if (play.textContent !== word) play.replaceChildren(icon(playing ? "pause" : "play"), word);
     },
   };
 }
 
+/** Keys of the player. What has focus keeps the keys it needs itself, and no key reaches the page around. */
+function listenToKeys(root, actions) {
+  const leave = () => {
+    document.activeElement.blur();
+    root.parentElement?.closest("[tabindex]")?.focus({ preventScroll: true });
+  };
+  root.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    event.stopPropagation();
+    const field = event.target.closest("input:not(.dk-scrub), select");
+    const button = event.key === " " && event.target.closest("button");
+    const action = event.key === "Escape" ? leave : !field && !button && actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}
+
 function helpPanel() {
-  const keys = KEYS.map(([key, text]) => h("div", {}, h("dt", {}, ...key.split(" ").map((k) => h("kbd", {}, k))), h("dd", {}, text)));
-  return h("div.dk-panel.dk-help", { hidden: true },
-    h("p", {}, "A tick is one pass of the scheduler. Step through the ticks and watch each task change its state; choose a task "
-      + "(click it) to read why it is where it is. Segments below show each task's states over time: high = running, "
-      + "half high = waiting, a mark with a thin tail = finished."),
-    h("dl.dk-keys", {}, ...keys));
+  const caps = (keys) => keys.split(" ").map((key) => h("kbd", {}, key));
+  const keys = KEYS.map(([names, text]) => h("div", {}, h("dt", {}, ...caps(names)), h("dd", {}, text)));
+  return h("div.dk-panel.dk-help", { hidden: true }, h("p", {}, HELP), h("dl.dk-keys", {}, ...keys));
 }
 
 /** The line under the controls: what this tick changes. */
 function storyLine(tick, end, { told, more }, locked) {
   if (!end) return ["Nothing ever happens here, so there is nothing to play."];
-  if (!tick) return [`${locked ? "Answer or skip, then press" : "Press"} Play (or Space). Each tick is one pass of the scheduler.`];
+  const press = locked ? "Answer or skip, then press" : "Press";
+  if (!tick) return [`${press} Play (or Space). Each tick is one pass of the scheduler.`];
   if (!told.length) return [`Tick ${tick}: nothing changes; time passes for what runs or waits.`];
   const parts = told.map(([label, states]) => h("span.dk-move", {}, h("b", {}, label), " ",
     ...states.flatMap((state, i) => (i ? [" → ", chip(state)] : [chip(state)]))));
@@ -753,10 +817,10 @@ function render({ model, el }) {
   const show = (now) => {
     tick = clamp(now, 0, end);
     root.dataset.tick = tick;
-    view.show(tick);
     story.replaceChildren(...storyLine(tick, end, view.story(tick, 4), locked()));
     bar.show(tick, ticker.running());
     verdict();
+    view.show(tick); // last, because it scrolls
   };
   const verdict = () => {
     const wanted = locked() ? "question" : tick === end ? "verdict" : "";
@@ -773,7 +837,6 @@ function render({ model, el }) {
   });
   const settle = () => { // the end of a movement: tell the kernel and the listener once
     bar.show(tick, false);
-    root.classList.remove("dk-playing");
     sync("tick", tick);
     say();
   };
@@ -793,7 +856,6 @@ function render({ model, el }) {
     if (ticker.running()) return pause();
     if (tick >= end) show(0);
     ticker.start();
-    root.classList.add("dk-playing");
     bar.show(tick, true);
   };
   const speed = (ms) => {
@@ -816,29 +878,17 @@ function render({ model, el }) {
     if (!ticker.running()) say();
   } });
 
-  const leave = () => {
-    document.activeElement.blur();
-    root.parentElement?.closest("[tabindex]")?.focus({ preventScroll: true });
-  };
-  const keys = { " ": toggle, ArrowLeft: () => seek(tick - 1), ArrowRight: () => seek(tick + 1), Home: () => seek(0),
-    End: () => seek(end), ArrowUp: () => view.step(-1), ArrowDown: () => view.step(1), "?": toggleHelp, Escape: leave };
-  const onkeydown = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    event.stopPropagation(); // focus is in here: the page around must not take the key too
-    const own = event.target.closest("input:not(.dk-scrub), select, textarea");
-    const press = event.key === " " && event.target.closest("button");
-    if ((own && event.key !== "Escape") || press || !keys[event.key]) return;
-    event.preventDefault();
-    keys[event.key]();
-  };
-
   const title = h("div.dk-title", {}, h("h3", {}, replay.title), h("span.dk-note", {}, replay.fidelity));
-  const notes = replay.warnings.length
-    ? h("ul.dk-warnings", { "aria-label": "Warnings" }, ...replay.warnings.map((text) => h("li", {}, `⚠ ${text}`))) : "";
-  const root = h("div.dk-player", { tabindex: 0, role: "group", "data-lm-suppress-shortcuts": "true", onkeydown,
+  const notes = h("ul.dk-warnings", { "aria-label": "Warnings", hidden: !replay.warnings.length },
+    ...replay.warnings.map((text) => h("li", {}, `⚠ ${text}`)));
+  const root = h("div.dk-player", { tabindex: 0, role: "group", "data-lm-suppress-shortcuts": "true",
     "aria-label": `Tick player for ${replay.title}. Press question mark for help.` },
   stateStyle(replay.states), title, bar.el, help, story, panel, notes, view.el, live);
   root.querySelector(".dk-task").append(readAloud(() => `${spoken(tick, view.story(tick, 3))} ${view.sentence()}`));
+
+  listenToKeys(root, { " ": toggle, "?": toggleHelp, Home: () => seek(0), End: () => seek(end),
+    ArrowLeft: () => seek(tick - 1), ArrowRight: () => seek(tick + 1),
+    ArrowUp: () => view.step(-1), ArrowDown: () => view.step(1) });
 
   const follow = () => {
     if (model.get("tick") === tick) return;

@@ -15,20 +15,21 @@ def waves(dag: Dag) -> list[list[str]]:
     >>> waves(Dag.from_dict({"a": {}, "c": {"upstream": ["a"]}, "b": {"upstream": ["a"]}}))
     [['a'], ['b', 'c']]
     """
-    ids, _, up, _, order = graph_of(dag)
-    level = [0] * len(ids)
-    found: list[list[str]] = []
-    for i in order:
-        ups = up[i]
-        if ups:
-            level[i] = here = (max([level[u] for u in ups]) if len(ups) > 1 else level[ups[0]]) + 1
-        else:
-            here = 0
-        if here == len(found):
-            found.append([])
-        found[here].append(ids[i])
-    for wave in found:
-        wave.sort()
+    ids, _, up, down, _ = graph_of(dag)
+    blocked_by = list(map(len, up))
+    wave = [i for i, n in enumerate(blocked_by) if not n]
+    found = []
+    while wave:
+        found.append(sorted([ids[i] for i in wave]))
+        freed = []
+        for i in wave:
+            for d in down[i]:
+                left = blocked_by[d] - 1
+                if left:
+                    blocked_by[d] = left
+                else:
+                    freed.append(d)
+        wave = freed
     return found
 
 
@@ -122,12 +123,10 @@ def _unlinked(link: Any, ids: list[str]) -> list[str]:
 def finish_times(graph: Graph, durations: list[int]) -> list[int]:
     """When each task ends at the earliest."""
     up, finish = graph.up, durations[:]
+    end_of = finish.__getitem__
     for i in graph.order:
-        ups = up[i]
-        if len(ups) == 1:
-            finish[i] += finish[ups[0]]
-        elif ups:
-            finish[i] += max([finish[u] for u in ups])
+        if up[i]:
+            finish[i] += max(map(end_of, up[i]))
     return finish
 
 
@@ -137,11 +136,11 @@ def length_of(graph: Graph, times: Times) -> int:
 
 def latest_ends(graph: Graph, durations: list[int], length: int) -> list[int]:
     """When each task must have ended for all to be done at ``length``."""
-    down, start = graph.down, [length] * len(durations)
-    latest = start[:]
+    down, latest, start = graph.down, [length] * len(durations), durations[:]
+    start_of = start.__getitem__
     for i in reversed(graph.order):
         if down[i]:
-            latest[i] = min([start[d] for d in down[i]])
+            latest[i] = min(map(start_of, down[i]))
         start[i] = latest[i] - durations[i]
     return latest
 

@@ -12,8 +12,8 @@ from ..dag import Dag, Graph
 from .paths import latest_ends, length_of
 from .times import Number, Times, at_least_one, graph_of
 
-Instant = tuple[int, list[tuple[int, int]], list[int]]
-"""A time, the (task, slot) pairs started then, and a heap of the names left waiting (as sorted ranks)."""
+Instant = tuple[int, list[tuple[int, int]], list[str]]
+"""A time, the (task, slot) pairs started then, and a heap of the names left waiting."""
 
 
 class Row(NamedTuple):
@@ -137,37 +137,31 @@ def _lower(work: int, length: int, slots: int) -> tuple[int, int]:
 
 def _instants(graph: Graph, durations: list[int], slots: int) -> Iterator[Instant]:
     """Greedy list scheduling, instant by instant. The last time is the makespan."""
-    ids, _, up, down, _ = graph
-    by_name = sorted(range(len(ids)), key=ids.__getitem__)
-    rank = [0] * len(ids)
-    for r, i in enumerate(by_name):
-        rank[i] = r
-    pop, push = heapq.heappop, heapq.heappush
+    ids, index, up, down, _ = graph
     blocked_by = list(map(len, up))
-    ready = [r for r, i in enumerate(by_name) if not blocked_by[i]]   # sorted, so already a heap
-    free = list(range(min(slots, len(ids))))
-    ending: dict[int, list[tuple[int, int]]] = {}
-    times = [0]
-    while times:
-        now = pop(times)
-        for i, slot in ending.pop(now, ()):
-            push(free, slot)
-            for d in down[i]:
-                blocked_by[d] -= 1
-                if not blocked_by[d]:
-                    push(ready, rank[d])
+    ready = sorted([ids[i] for i, n in enumerate(blocked_by) if not n])   # sorted, so already a heap
+    width = min(slots, len(ids))
+    free, holds = list(range(width)), [0] * width
+    running: list[int] = []   # a heap of end * width + slot: one number orders by end and tells the slot
+    pop, push, now = heapq.heappop, heapq.heappush, 0
+    while True:
         started = []
         while ready and free:
-            i = by_name[pop(ready)]
-            pair = (i, pop(free))
-            started.append(pair)
-            end = now + durations[i]
-            if end in ending:
-                ending[end].append(pair)
-            else:
-                ending[end] = [pair]
-                push(times, end)
+            i, slot = index[pop(ready)], pop(free)
+            holds[slot] = i
+            push(running, (now + durations[i]) * width + slot)
+            started.append((i, slot))
         yield now, started, ready
+        if not running:
+            return
+        now = running[0] // width
+        while running and running[0] < (now + 1) * width:
+            slot = pop(running) % width
+            push(free, slot)
+            for d in down[holds[slot]]:
+                blocked_by[d] = left = blocked_by[d] - 1
+                if not left:
+                    push(ready, ids[d])
 
 
 def _makespan(graph: Graph, durations: list[int], slots: int) -> int:
@@ -180,13 +174,13 @@ def _missing(graph: Graph, durations: list[int], slots: int, latest: list[int]) 
     Until the first task is left waiting, more slots would change nothing. If one of those left waiting then
     can wait no longer, there must be slots for it and for all names before it.
     """
-    names: list[str] = []
+    queued = False
     for now, started, ready in _instants(graph, durations, slots):
         if any(now > latest[i] for i, _ in started):
             return 1
-        if ready and not names:
-            names = sorted(graph.ids)
-            waiting = [graph.index[names[r]] for r in sorted(ready)]
+        if ready and not queued:
+            queued = True
+            waiting = [graph.index[name] for name in sorted(ready)]
             urgent = [place for place, i in enumerate(waiting, 1) if latest[i] <= now]
             # A task of no duration gives its slot back at once: beside one, places say nothing.
             if urgent and all(durations[i] for i in (*waiting, *(i for i, _ in started))):

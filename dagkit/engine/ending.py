@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
-from ..states import FAILED, FINISHED, NONE, QUEUED, RUNNING, SKIPPED, SUCCESS, UP_FOR_RETRY
+from ..states import FAILED, FINISHED, NONE, QUEUED, REMOVED, RUNNING, SKIPPED, SUCCESS, UP_FOR_RETRY
 from . import limits, mapping, waiting, workers
 from .retries import delay
 
 if TYPE_CHECKING:
     from .core import Run, Sim
 
-UNTOUCHED_BY_SKIP = frozenset({RUNNING, SUCCESS, FAILED})
-"""A branch overwrites every other state, even upstream_failed (SkipMixin, Airflow 3.3.2)."""
+UNTOUCHED_BY_SKIP = frozenset({RUNNING, SUCCESS, FAILED, REMOVED})
+"""A branch overwrites every other state, even upstream_failed (SkipMixin, Airflow 3.3.2); removed is out of play."""
 
 AFTER_WAIT = {"timed_out": ("fail", "wait_timeout"), "sensor_timeout": ("fail_hard", "sensor_timeout"),
               "sensor_timeout_skip": ("skip", "sensor_timeout")}
@@ -29,7 +30,7 @@ def length(sim: Sim, ti: int) -> int:
         ticks = sim.script.duration(sim, ti) if task in plan.timed else plan.duration[task]
     limit = plan.tasks[task].execution_timeout
     if limit is not None and ticks > limit:
-        ticks = max(1, int(limit))
+        ticks = ceil(limit)
         sim.overran.add(ti)
     if ti in sim.ends:
         sim.ends[ti] = sim.now + ticks
@@ -100,7 +101,7 @@ def _fail_fast(sim: Sim, run: Run, failed: int) -> None:
     for t, task in enumerate(run.plan.tasks):
         if t != failed and not task.is_teardown:
             for ti in run.tis(t):
-                if sim.state[ti] not in (SUCCESS, FAILED):
+                if sim.state[ti] not in (SUCCESS, FAILED, SKIPPED, REMOVED):
                     stop(sim, ti, FAILED if sim.state[ti] == RUNNING else SKIPPED, "fail_fast")
 
 

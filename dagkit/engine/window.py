@@ -75,12 +75,12 @@ class Table:
             key, head, gate = heappop(walk)
             if head.key is not key:
                 continue
-            if gate is not None:
-                pull(limits, gate)
             ready = head.ready
             while ready and state[ready[0] & MASK] != SCHEDULED:
                 heappop(ready)
             full = paused_gate(sim, head) or self._known_full(head)
+            if gate is not None and not (ready and gate == full):
+                pull(limits, gate)             # still shut: then it is for all that wait there
             if full is not None and ready:
                 park(limits, head, full)
             elif ready:

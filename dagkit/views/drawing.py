@@ -140,7 +140,7 @@ def _steps(dag: Any, boxes: Sequence[collapsing.Box], path: Sequence[str]) -> li
 def _size(box: collapsing.Box, badges: bool, note: str) -> Sized:
     lines, merged = wrap(box.name), len(box.members) > 1
     note = f"{len(box.members):,} tasks" if merged else plain(note, 24) if note else ""
-    wide = max([cells(line) * CHAR for line in lines] + [cells(note) * CHAR * 0.88])
+    wide = max([cells(line) * CHAR for line in lines] + [cells(note) * CHAR])
     width = max(64.0, round(wide) + 24.0 + (BADGE - 4 if badges else 0))
     return Sized(box, lines, note, width, float(LINE * (len(lines) + bool(note)) + 17 + (7 if merged else 0)))
 
@@ -199,7 +199,8 @@ def _node(node: Node, one: Sized, centre: Point, counts: Counter[str], badges: b
 
 def _lines(one: Sized, x: float, y: float) -> list[str]:
     rows = [el("tspan", esc(line), x=x, y=y + LINE * k) for k, line in enumerate(one.lines)]
-    note = el("text", esc(one.note), cls="dk-small", x=x, y=y + LINE * len(rows) - 0.5)
+    look = "dk-count" if len(one.box.members) > 1 else "dk-small"
+    note = el("text", esc(one.note), cls=look, x=x, y=y + LINE * len(rows) - 0.5)
     return [el("text", *rows, cls="dk-label"), note if one.note else ""]
 
 
@@ -255,7 +256,7 @@ def style(root: str) -> str:
         "stroke:currentColor;stroke-width:1.3;stroke-dasharray:var(--dk-dash,none)}"
         f"#{root} .dk-node text{{fill:var(--dk-ink,currentColor)}}"
         f"#{root} .dk-node .dk-glyph{{font-weight:700;font-size:13px;text-anchor:middle}}"
-        f"#{root} .dk-node .dk-small{{font-size:10.5px;opacity:.85}}"
+        f"#{root} .dk-node .dk-small{{font-size:11px}}"
         f"#{root} .dk-wave{{font-size:11px;text-anchor:middle;opacity:.75}}"
         f"#{root} .dk-part{{fill:var(--dk-fill);stroke:var(--dk-ink);stroke-width:.4}}"
         f"#{root} .dk-edge{{stroke:currentColor;stroke-width:1.3;stroke-opacity:.55;stroke-linejoin:round}}"

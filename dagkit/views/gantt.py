@@ -6,7 +6,7 @@ a state is told by shape, letter and border as well as by colour.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from .. import states
 from ..errors import DagkitError
@@ -44,14 +44,18 @@ def svg(
     >>> drawn.count("dk-seg dk-running")
     1
     """
-    drawn, end = rows[:ROWS], max(last_tick, 1e-9)
+    drawn, end = rows[:ROWS], last_tick or 1
     left = max([cells(plain(label, NAME)) for label, _ in drawn], default=4) * CHAR + 16
-    scale, bottom = width / end, float(HEAD + ROW * len(drawn))
-    body = _axis(left, bottom, end, scale, unit)
+    bottom = float(HEAD + ROW * len(drawn))
+
+    def at(time: float) -> float:
+        return left + width * float(time / end)  # the ratio first: whole numbers may be too large for a float
+
+    body = _axis(at, bottom, end, unit)
     for k, (label, segments) in enumerate(drawn):
-        body.append(_row(label, segments, left, HEAD + ROW * k, scale, marked))
+        body.append(_row(label, segments, HEAD + ROW * k, at, marked))
     if now is not None:
-        x = num(left + min(max(now, 0), end) * scale)
+        x = num(at(min(max(now, 0), end)))
         line = f"M{x} {HEAD - 6} V{num(bottom)}"
         body.append(el("path", el("title", f"now: {brief(now)}"), cls="dk-now", d=line))
     if len(rows) > ROWS:
@@ -72,29 +76,30 @@ def ticks(end: float, most: int = TICKS) -> list[float]:
     >>> ticks(0.5, 5), len(ticks(10**30)) <= TICKS + 1
     ([0.0, 0.1, 0.2, 0.3, 0.4, 0.5], True)
     """
-    power = 0
-    if isinstance(end, float) and end < 2:
-        power = int(f"{end:e}".partition("e")[2]) - 1
+    power = (len(str(end)) if isinstance(end, int) else int(f"{end:e}".partition("e")[2])) - 2
+    if end >= 2 or isinstance(end, int):
+        power = max(power, 0)
     while True:
         for lead in (1, 2, 5):
             step = lead * 10 ** power if power >= 0 else lead / 10 ** -power
-            count = int(end / step + 1e-9)
+            count = end // step if isinstance(end, int) else int(end / step + 1e-9)
             if count <= most:
                 return [k * step if power >= 0 else round(k * step, -power) for k in range(count + 1)]
         power += 1
 
 
-def _axis(left: float, bottom: float, end: float, scale: float, unit: str) -> list[str]:
+def _axis(at: Callable[[float], float], bottom: float, end: float, unit: str) -> list[str]:
     found = [el("text", esc(unit), cls="dk-axis", x=0, y=HEAD - 12)]
     for tick in ticks(end):
-        x = left + tick * scale
+        x = at(tick)
         found.append(el("path", cls="dk-grid", d=f"M{num(x)} {HEAD - 7} V{num(bottom)}"))
         found.append(el("text", brief(tick), cls="dk-axis dk-mid", x=x, y=HEAD - 12))
     return found
 
 
 def _row(
-    label: str, segments: Sequence[Segment], left: float, top: float, scale: float, marked: Collection[str],
+    label: str, segments: Sequence[Segment], top: float, at: Callable[[float], float],
+    marked: Collection[str],
 ) -> str:
     name = plain(label, NAME)
     found = [el("text", el("title", esc(plain(label, 250))), esc(name), x=0, y=top + 16)]
@@ -103,7 +108,7 @@ def _row(
             raise DagkitError(f"gantt: a segment of '{name}' ends at {end}, before its start {start}. "
                               "Give (start, end, state) with end >= start.")
         told = el("title", esc(f"{name}: {plain(what)}, {brief(start)} to {brief(end)}"))
-        x, wide = left + start * scale, max((end - start) * scale, 1.0)
+        x, wide = at(start), max(at(end) - at(start), 1.0)
         shape = _end if what in _ENDS else _none if what == "none" else _bar
         found.append(el("g", told, *shape(what, x, wide, top, what in marked)))
     return el("g", *found, cls="dk-row")

@@ -7,6 +7,7 @@ Dag gives the same bytes on every machine. Where the engine is missing, ``layere
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -61,7 +62,7 @@ def has_engine() -> bool:
 def dot(sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> str:
     """DOT text with the sizes of the boxes and nothing readable in it."""
     text = graphviz.Digraph(
-        graph_attr={"rankdir": "LR", "nodesep": "0.2", "ranksep": "0.55"},
+        graph_attr={"rankdir": "LR", "nodesep": "0.2", "ranksep": f"{_room(sized):.2f}"},
         node_attr={"shape": "box", "fixedsize": "true", "label": ""},
         edge_attr={"arrowhead": "none", "tailport": "e", "headport": "w"})
     waves: dict[int, list[int]] = {}
@@ -77,6 +78,12 @@ def dot(sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> str:
                 column.node(f"n{k}")
     text.edges((f"n{a}", f"n{b}") for a, b in edges)
     return str(text.source)
+
+
+def _room(sized: Sequence[Sized]) -> float:
+    """Inches between columns: the more boxes in one, the more room its edges need to turn."""
+    tallest = max(Counter(one.box.wave for one in sized).values(), default=1)
+    return min(0.5 + 0.03 * tallest, 1.1)
 
 
 def _engine(sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> Layout:

@@ -21,10 +21,12 @@ from . import table as tables
 
 LABEL = 40
 """Longest label in a picture, in characters."""
+LONG = 2000
+"""Longest line of words beside a picture, in characters."""
 CHAR = 7.25
 """Width of one character of a 12 px label. Labels are monospaced, so sizes need no font file."""
-LEGIBLE = 0.75
-"""How far a wide picture may shrink to fit its page: 12 px labels stay at 9 px; then it scrolls."""
+LEGIBLE = 0.82
+"""How far a wide picture may shrink to fit its page: text of 11 px stays at 9 px; then it scrolls."""
 FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
 DASHES = {"solid": "none", "dashed": "5 3", "dotted": "1.5 2.5"}
 
@@ -184,8 +186,8 @@ class Picture:
     ):
         self.svgs = [svg] if isinstance(svg, str) else list(svg)
         self.table = table
-        self.text = text
-        self.notes = list(notes)
+        self.text = "\n".join(shown(line, LONG) for line in text.split("\n"))
+        self.notes = [shown(note, LONG) for note in notes]
 
     @property
     def svg(self) -> str:
@@ -217,7 +219,7 @@ class Picture:
         """
         target = Path(path)
         if target.suffix not in (".svg", ".html"):
-            raise DagkitError(f"picture: cannot save as '{shown(path)}', only as .svg or .html. "
+            raise DagkitError(f"picture: cannot save as '{shown(target.name)}', only as .svg or .html. "
                               "Choose one of these endings.")
         try:
             target.write_text(self._file(target.suffix), encoding="utf-8", newline="\n")

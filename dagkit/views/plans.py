@@ -71,10 +71,11 @@ def plan(dag: Any, slots: int | None = None) -> Picture:
         svgs.append(timeline(planning.schedule(dag, slots), prefix=prefix + "g", marked=found.path))
     import pandas as pd
     table = pd.DataFrame(curve, columns=["slots", "makespan", "lower_bound", "limit"])
-    return Picture(svgs, table, answer(dag, slots, drawing.collapsed))
+    words = [*_limits(dag, found, knee, slots), drawing.collapsed or ""]
+    return Picture(svgs, table, "\n".join(filter(None, words)))
 
 
-def answer(dag: Any, slots: int | None = None, remark: str | None = None) -> str:
+def answer(dag: Any, slots: int | None = None) -> str:
     """What limits this Dag, in words.
 
     >>> from dagkit.examples import file_fanout
@@ -85,18 +86,21 @@ def answer(dag: Any, slots: int | None = None, remark: str | None = None) -> str
     One slot takes 11 (all the work), 2 slots or more can reach 7: there, slots no longer limit.
     On 1 slot: 11. Slots limit it: more of them would help.
     """
-    words = [_shape(dag)]
-    if len(dag):
-        found, knee = planning.critical_path(dag), planning.saturation_slots(dag)
-        ties = len(planning.tied_critical_paths(dag, TIES))
-        words.append(f"{_path(found)} No number of slots finishes sooner.")
-        if ties > 1:
-            many = f"{ties} paths are" if ties < TIES else f"{TIES} paths or more are"
-            words.append(f"{many} that long: to finish sooner, all of them must become shorter.")
-        words.append(_knee(brief(planning.makespan(dag, 1)), knee, brief(found.length)))
-        if slots is not None:
-            words.append(_on(dag, slots, found.length))
-    return "\n".join([*words, remark] if remark else words)
+    return "\n".join(_limits(dag, planning.critical_path(dag), planning.saturation_slots(dag), slots))
+
+
+def _limits(dag: Any, found: Any, knee: int, slots: int | None) -> list[str]:
+    if not len(dag):
+        return [_shape(dag)]
+    words = [_shape(dag), f"{_path(found)} No number of slots finishes sooner."]
+    ties = len(planning.tied_critical_paths(dag, TIES))
+    if ties > 1:
+        many = f"{ties} paths are" if ties < TIES else f"{TIES} paths or more are"
+        words.append(f"{many} that long: to finish sooner, all of them must become shorter.")
+    words.append(_knee(brief(planning.makespan(dag, 1)), knee, brief(found.length)))
+    if slots is not None:
+        words.append(_on(dag, slots, found.length))
+    return words
 
 
 def timeline(schedule: Any, *, prefix: str, marked: Collection[str] = (), unit: str = "time") -> str:

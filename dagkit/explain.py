@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from . import trigger_rules
 from .engine.limits import LimitName, Need, needs_of
 from .errors import choices, nearest, shown
+from .executors import Worker
+from .faults import LoseMessage, LoseWorker
 from .states import (
     AWAITING_INPUT,
     DEFERRED,
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from .trace import Trace
 
 MANY = 5   # names in a sentence
+KNOWN_AHEAD = frozenset({"retry_delay", "running", "reschedule", "run_not_due", "lost_worker", "message_lost"})
+"""Reasons whose end is fixed beforehand: a delay or a timeout."""
 
 
 @dataclass(frozen=True)
@@ -117,21 +121,30 @@ class Situation:
         if state == SCHEDULED:
             return self._scheduled(ti, run)
         if state == QUEUED:
-            return "worker", "handed to the executor, not yet picked up by a worker.", (), ""
+            return self._queued(ti, run)
         if state == RUNNING:
-            end = self._next(ti)
-            return "running", f"a worker executes it{f' until tick {end}' if end else ''}.", (), ""
+            return self._running(ti)
         if state == UP_FOR_RETRY:
             return self._retry(ti, run)
         if state == NONE:
             return self._none(ti, run)
-        return NAMES[state], f"{_MEANING[state]}.", (), ""
+        return self._parked(ti, state)
+
+    def _paused(self, run: Run) -> str:
+        """Why the Dag of a run is paused at this tick, or ""."""
+        why = ""
+        for tick, dag_id, because in self.trace._pauses:
+            if dag_id == run.plan.dag.dag_id and tick <= self.tick:
+                why = because
+        return why
 
     # ---- none -------------------------------------------------------------------------------------------------
 
     def _none(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
         if run.due > self.tick:
             return "run_not_due", f"its run falls due at tick {run.due}.", (), ""
+        if why := self._paused(run):
+            return "paused", f"its Dag is paused ({why}).", (), "unpause the Dag"
         if run.started is None or run.started > self.tick:
             cap = run.plan.dag.max_active_runs
             ahead = [r for r in self.trace._runs if r.plan.number == run.plan.number and r.started is not None
@@ -188,6 +201,8 @@ class Situation:
     def _scheduled(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
         if run.ended is not None and run.ended <= self.tick:
             return "run_ended", f"its run has ended ({run.state}), so it is not queued any more.", (), "clear the task"
+        if why := self._paused(run):
+            return "paused", f"its Dag is paused ({why}).", (), "unpause the Dag"
         for need in needs(self.trace, ti):
             used = self.used(need.limit)
             if used + need.places > need.cap:
@@ -218,6 +233,66 @@ class Situation:
                 }[limit.kind]
         knob = "parallelism of the executor" if limit.kind == "executor" else limit.kind
         return limit.kind, f"{what} ({used} of {cap} used by {self._names(holders)}).", holders, f"raise {knob}"
+
+    # ---- queued, running, parked ------------------------------------------------------------------------------
+
+    def _queued(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
+        scenario = self.trace._now
+        task = run.plan.tasks[self.trace._task_of[ti]]
+        executor, name = scenario.executor.get(task.executor), scenario.executor.name_of(task.executor)
+        if any(isinstance(f, LoseMessage) and f.tick <= self.tick and ti in self._fault_tis(f) for f in scenario.faults):
+            return ("message_lost", "the broker lost its message; the scheduler finds out after task_queued_timeout.",
+                    (), "lower task_queued_timeout")
+        staff = executor.staff(scenario.config)
+        if staff is not None and not any(w.serves(task.queue) for w in staff):
+            return ("no_worker_for_queue", f"no worker of {shown(name)} listens to queue '{shown(task.queue)}'.", (),
+                    f"start a worker that listens to '{shown(task.queue)}', or change the task's queue")
+        if staff is not None:
+            able = [w for w in staff if w.serves(task.queue)]
+            busy = [i for i in self.active if self._shares_worker(i, name, able)]
+            if len(busy) >= sum(w.concurrency for w in able):
+                return ("worker_slots", f"all {len(busy)} worker slots for queue '{shown(task.queue)}' of {shown(name)} "
+                        f"are taken by {self._names(busy)}.", busy, "add workers or raise their concurrency")
+        at = self._next(ti)
+        return "worker", f"handed to {shown(name)}; a worker picks it up{f' at tick {at}' if at else ''}.", (), ""
+
+    def _shares_worker(self, ti: int, executor: str, staff: list[Worker]) -> bool:
+        task = self.trace._run_of[ti].plan.tasks[self.trace._task_of[ti]]
+        return (int(self.codes[ti]) == RUNNING and self.trace._now.executor.name_of(task.executor) == executor
+                and any(w.serves(task.queue) for w in staff))
+
+    def _fault_tis(self, fault: Any) -> list[int]:
+        return [ti for ti in range(len(self.trace._task_of))
+                if fault.task in (self.trace._label(ti), self.trace._task_id(ti))]
+
+    def _running(self, ti: int) -> tuple[str, str, Sequence[int], str]:
+        following = next(((t, e) for t, _, e in self.trace._changes_of(ti) if t > self.tick), None)
+        if following and self.trace._causes.get(following[1]) == "heartbeat_timeout":
+            lost = [f.tick for f in self.trace.scenario.faults if isinstance(f, LoseWorker) and f.tick <= self.tick]
+            if lost:
+                return ("lost_worker", f"its worker has been silent since tick {max(lost)}; the scheduler finds out at "
+                        f"tick {following[0]} (task_instance_heartbeat_timeout).", (),
+                        "lower task_instance_heartbeat_timeout")
+        return "running", f"a worker executes it{f' until tick {following[0]}' if following else ''}.", (), ""
+
+    def _parked(self, ti: int, state: int) -> tuple[str, str, Sequence[int], str]:
+        at = self._next(ti)
+        until = f" until tick {at}" if at else ", and nothing in this trace ends the wait"
+        if state == DEFERRED:
+            config = self.trace._now.config
+            room = config.triggerers * config.triggerer_capacity
+            deferred = [i for i in self.active if int(self.codes[i]) == DEFERRED]
+            if not config.triggerers:
+                return "triggerer", "no triggerer runs, so nothing watches for its event.", (), "start a triggerer"
+            if len(deferred) > room:
+                return ("triggerer", f"{len(deferred)} waits are deferred, and the triggerer runs {room} at once.", (),
+                        "raise [triggerer] capacity or start another triggerer")
+            return "trigger", f"parked with the triggerer{until}.", (), ""
+        if state == AWAITING_INPUT:
+            return "input", f"it waits for a person's answer{until}.", (), "answer it"
+        if state == UP_FOR_RESCHEDULE:
+            return "reschedule", f"a sensor, asleep until its next check{f' at tick {at}' if at else ''}.", (), ""
+        return "restarting", "it was cleared while running; its worker is being stopped.", (), ""
 
     # ---- the rest ---------------------------------------------------------------------------------------------
 
@@ -260,8 +335,6 @@ class _View:
         self.task_of, self.map_index = trace._task_of, trace._map_index
 
 
-_MEANING = {UP_FOR_RESCHEDULE: "a sensor, asleep until its next check", DEFERRED: "parked with the triggerer",
-            AWAITING_INPUT: "it waits for a person's answer"}
 _SKIPS_WITH_SKIPPED = {"all_success", "none_skipped", "all_done_min_one_success", "one_success", "one_done",
                        "none_failed_min_one_success", "all_done_setup_success"}
 _CAUSES = {
@@ -269,6 +342,10 @@ _CAUSES = {
     "own_skip": "it skipped itself", "fail_fast": "fail_fast stopped the run after a failure",
     "dagrun_timeout": "the run took longer than dagrun_timeout", "execution_timeout": "it ran into execution_timeout",
     "max_map_length": "it returned a list longer than max_map_length", "cleared": "it was cleared",
+    "sensor_timeout": "its condition did not come true within the sensor's timeout (retries are not used)",
+    "wait_timeout": "its wait took longer than its timeout", "removed": "its task is no longer in the Dag",
+    "stuck_in_queued": "no worker picked it up, and it was queued again as often as num_stuck_in_queued_retries allows",
+    "heartbeat_timeout": "its worker stopped sending heartbeats", "orphaned": "its scheduler died",
     "no_list": "a task is mapped over it, and it returned no list", "mapping_shrank": "the list is shorter now",
 }
 
@@ -299,7 +376,7 @@ def explain(trace: Trace, ti: int, tick: int) -> Reason:
     """The reason of one TI, with its next change in this trace."""
     why = reason(trace, ti, tick)
     at = next((t for t, _, _ in trace._changes_of(ti) if t > tick), None)
-    return replace(why, unblocks_at=at, known_ahead=at is not None and why.code in ("retry_delay", "running"))
+    return replace(why, unblocks_at=at, known_ahead=at is not None and why.code in KNOWN_AHEAD)
 
 
 def timeline(trace: Trace, ti: int) -> Iterator[tuple[int, int, Reason]]:

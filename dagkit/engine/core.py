@@ -75,6 +75,7 @@ class Sim:
         self.calendar = Calendar()
         self.limits = Limits()
         self.looks: list[int] = []                     # heap of ranks: TIs whose situation changed
+        self.unseen: set[int] = set()                  # airflow pacing: TIs whose state was set in this pass
         self.fresh: list[int] = []                     # mapped instances that appeared in this phase
         self.returned: dict[int, int] = {}             # producers: the length of the list they returned
         self.revised: set[tuple[int, Run]] = set()     # mapped tasks whose width was checked again after a clear

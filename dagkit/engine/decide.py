@@ -6,7 +6,7 @@ trigger rule with setups, what a branch said, mapped upstreams, the retry delay,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import trigger_rules
 from ..states import CODE, NONE, SCHEDULABLE, SUCCESS
@@ -30,6 +30,8 @@ def verdict(sim: Sim, ti: int) -> str:
     if state == NONE and sim.pending[ti] == 0 and run.plan.fast[sim.task_of[ti]]:
         return RUN
     decided = rule_verdict(sim, ti, run)
+    if decided is WAIT and sim.unseen:
+        sim.look_at(ti)                                   # what it did not see in this pass, it sees in the next
     if decided is RUN and (sim.not_before.get(ti, 0) > sim.now or not past_allows(sim, ti, run)):
         return WAIT
     return decided
@@ -38,7 +40,7 @@ def verdict(sim: Sim, ti: int) -> str:
 def rule_verdict(sim: Sim, ti: int, run: Run) -> str:
     """What the tasks above decide, delays and the past left out."""
     plan, task = run.plan, sim.task_of[ti]
-    state = sim.state
+    state: Any = _Seen(sim) if sim.unseen else sim.state
     states = {u: [state[i] for i in mapping.relevant(sim, ti, run, u)] for u in plan.up[task]}
     upstream = [s for ss in states.values() for s in ss]
     own_setups = [s for u, ss in states.items() if plan.tasks[u].is_setup for s in ss]
@@ -53,9 +55,21 @@ def rule_verdict(sim: Sim, ti: int, run: Run) -> str:
     return decided
 
 
+class _Seen:
+    """States as they were when the pass began: what was set since is not seen before the next pass."""
+
+    def __init__(self, sim: Sim):
+        self.sim = sim
+
+    def __getitem__(self, ti: int) -> int:
+        return NONE if ti in self.sim.unseen else self.sim.state[ti]
+
+
 def set_state(sim: Sim, ti: int, decided: str) -> None:
     """Write a verdict that is a state."""
     sim.not_before.pop(ti, None)
     sim.settle(ti, CODE[decided], "trigger_rule")
+    if not sim.cascade:
+        sim.unseen.add(ti)
 
 

@@ -18,6 +18,7 @@ from ..weights import weight_totals
 OUTCOMES = (SUCCESS, FAILED, UPSTREAM_FAILED, SKIPPED, REMOVED)
 DECIDED = 1 << 40
 """Subtracted from a task's countdown by an upstream outcome that decides its trigger rule at once."""
+STARTS_EARLY = frozenset({"one_success", "one_failed", "one_done", "always"})
 MASK = (1 << 40) - 1
 """The low bits of an order key hold the TI's number."""
 
@@ -85,6 +86,8 @@ class Plan:
         self.outlets = {t for t, task in enumerate(tasks) if task.outlets}
         self.empty = {t for t, task in enumerate(tasks) if task.empty}
         special = {*self.skipped_by, *self.indirect_setups, *self.scope, *self.mapped, *self.past}
+        # contested: a task that may already run when a branch leaves it out or a setup above it fails.
+        self.contested = any(self.rule[t] in STARTS_EARLY for t in {*self.skipped_by, *self.indirect_setups})
         # fast: a countdown of exactly zero means run, with nothing else to ask.
         self.fast = [RUNS_AT_ZERO[rule] and t not in special and not tasks[t].is_teardown
                      for t, rule in enumerate(self.rule)]

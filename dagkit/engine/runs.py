@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import DagkitError, choices, nearest, shown
-from ..states import FAILED, FINISHED, NONE, REMOVED, SKIPPED, UPSTREAM_FAILED
+from ..states import AWAITING_INPUT, CODE, DEFERRED, FAILED, FINISHED, NONE, REMOVED, SKIPPED, UPSTREAM_FAILED
 from .ending import stop
 from .limits import LimitName
 
@@ -149,12 +149,52 @@ def deadlocked(sim: Sim, run: Run) -> bool:
     open_tis = [ti for task in range(run.plan.n) for ti in run.tis(task) if sim.state[ti] not in FINISHED]
     if not open_tis or any(sim.state[ti] != NONE for ti in open_tis):
         return False
-    for ti in open_tis:
-        task = run.plan.tasks[sim.task_of[ti]]
-        if task.depends_on_past or task.wait_for_downstream or task.max_active_tis_per_dag is not None \
-                or task.max_active_tis_per_dagrun is not None:
-            return False
+    if not may_be_deadlocked(sim, run, open_tis):
+        return False
     return all(rule_verdict(sim, ti, run) == "wait" for ti in open_tis)
+
+
+def may_be_deadlocked(sim: Sim, run: Run, open_tis: list[int]) -> bool:
+    """Airflow looks for a deadlock only where no unfinished task has a past, a limit of its own or a parked wait."""
+    tasks = [run.plan.tasks[sim.task_of[ti]] for ti in open_tis]
+    return not any(t.depends_on_past or t.max_active_tis_per_dag is not None or t.max_active_tis_per_dagrun is not None
+                   for t in tasks) and not any(sim.state[ti] in (DEFERRED, AWAITING_INPUT) for ti in open_tis)
+
+
+def after_pass(sim: Sim, before: int) -> None:
+    """The end of a pass under airflow pacing: from now on, what it set is seen.
+
+    Where a pass neither scheduled nor changed anything in a run, Airflow asks whether any unfinished TI could run at
+    all, and in asking it applies the dependencies even to TIs that run already. So a task that an early rule let
+    start can be skipped while it runs, because a branch above it chose otherwise; and the run is then failed as
+    deadlocked. Source: _are_premature_tis, models/dagrun.py, Airflow 3.3.2.
+    """
+    sim.unseen.clear()
+    contested = [run for run in sim.runs if run.plan.contested and run.state == "running" and run.left]
+    if contested:
+        busy = {id(sim.run_of[ti]) for ti in sim.event_ti[before:]}
+        for run in contested:
+            if id(run) in busy:
+                sim.calendar.look[sim.now + 1]            # the next pass asks again
+            else:
+                _ask_all(sim, run)
+
+
+def _ask_all(sim: Sim, run: Run) -> None:
+    from .decide import rule_verdict
+    rule_changed = False
+    open_tis = [ti for task in range(run.plan.n) for ti in run.tis(task) if sim.state[ti] not in FINISHED]
+    if not may_be_deadlocked(sim, run, open_tis):
+        return
+    for ti in open_tis:
+        decided = rule_verdict(sim, ti, run)
+        if decided == "run":
+            return
+        if decided != "wait":
+            stop(sim, ti, CODE[decided], "trigger_rule")
+            rule_changed |= sim.task_of[ti] not in run.plan.skipped_by
+    if run.left or not rule_changed:
+        end(sim, run, "failed", "deadlock")
 
 
 def watch(sim: Sim, run: Run) -> None:

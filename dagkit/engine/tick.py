@@ -77,7 +77,7 @@ def evaluate(sim: Sim) -> None:
     """
     while True:
         runs.update(sim)
-        first, sim.looks = sorted(sim.looks), []
+        first, sim.looks, before = sorted(sim.looks), [], len(sim.event_new)
         for ti, verdict in _verdicts(sim, first):
             if verdict == "run":
                 schedule(sim, ti)
@@ -85,6 +85,8 @@ def evaluate(sim: Sim) -> None:
                 decide.set_state(sim, ti, verdict)
         if not (sim.cascade and (sim.looks or sim.ended_runs or runs.stuck(sim))):
             break
+    if not sim.cascade:
+        runs.after_pass(sim, before)
     if sim.looks or sim.ended_runs:
         sim.calendar.look[sim.now + 1]                    # seen in the next pass
 

@@ -45,7 +45,7 @@ def passes(trace: dk.Trace) -> list[dict[str, Any]]:
         here = ticks.setdefault(event["tick"], {"sched": [], "set": {}})
         if event["new"] == "scheduled":
             here["sched"].append(label)
-        elif event["old"] == "running" and event["cause"] != "fail_fast":
+        elif event["old"] == "running" and event["cause"] not in ("fail_fast", "trigger_rule"):
             ticks.setdefault(event["tick"] - 1, {"sched": [], "set": {}}).setdefault("end", {})[label] = event["new"]
         elif event["cause"] in ("trigger_rule", "mapping_shrank"):
             here["set"][label] = event["new"]

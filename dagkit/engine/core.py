@@ -30,7 +30,7 @@ class Run:
     """
 
     __slots__ = ("plan", "number", "ti", "instances", "left", "state", "due", "started", "ended", "logical", "heads",
-                 "cause", "triggered")
+                 "cause", "triggered", "deadline")
 
     def __init__(self, plan: Plan, number: int, first: int, due: int):
         self.plan, self.number, self.due, self.logical = plan, number, due, (due, number)
@@ -42,6 +42,7 @@ class Run:
         self.ended: int | None = None
         self.heads: dict[int, Head] = {}
         self.cause: str | None = None
+        self.deadline: int | None = None               # the tick at which dagrun_timeout fails it
         self.triggered = False
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from ..errors import DagkitError, choices, nearest, shown
@@ -103,7 +104,8 @@ def begin(sim: Sim, run: Run) -> None:
     if not again:
         run.started = sim.now
     if run.plan.dag.dagrun_timeout is not None:
-        sim.calendar.source[sim.now + int(run.plan.dag.dagrun_timeout)].append(lambda s, _, run=run: time_out(s, run))
+        run.deadline = sim.now + ceil(run.plan.dag.dagrun_timeout)
+        sim.calendar.source[run.deadline].append(lambda s, _, run=run: time_out(s, run))
     if not run.left:
         sim.ended_runs.append(run)
         if sim.cascade:
@@ -131,8 +133,8 @@ def end(sim: Sim, run: Run, state: str, cause: str | None = None) -> None:
 
 def time_out(sim: Sim, run: Run) -> None:
     """dagrun_timeout: the run is failed, and every TI that is not finished becomes skipped (not failed)."""
-    if run.state != "running":
-        return
+    if run.state != "running" or run.deadline != sim.now:
+        return                                             # it ended in time, or was cleared and has begun again
     end(sim, run, "failed", "dagrun_timeout")
     for task in range(run.plan.n):
         for ti in run.tis(task):

@@ -98,7 +98,7 @@ def begin(sim: Sim, run: Run) -> None:
     again = run.started is not None                        # a finished run in which something was cleared
     run.state = "running"
     sim.active[run.plan.number] += 1
-    for task in range(run.plan.n) if again else run.plan.roots:
+    for task in range(run.plan.n) if again or sim.initial else run.plan.roots:
         for ti in run.tis(task):
             sim.look_at(ti)
     if not again:

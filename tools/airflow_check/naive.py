@@ -8,7 +8,8 @@ free        the same final states, tries and run state under every timing tried:
             next level in the same pass or the next one, an attempt waits one tick in the queue or none, and
             in each of these four ways two dozen random sets of durations
 phase_free  the same under the four ways with the case's own durations
-exact       anything else (or the model does not reproduce the recording)
+exact       anything else: the model does not reproduce the recording, or it had to use the one rule that no
+            other timing shares, that a deadlock check made while a task runs may skip that task (`_runnable`)
 """
 
 from __future__ import annotations
@@ -149,6 +150,8 @@ class Model:
         self.shape = Shape(self.case["tasks"])
         self.state = dict.fromkeys(self.shape.tasks, "none") | self.case.get("initial", {})
         self.tries = dict.fromkeys(self.shape.tasks, 0)
+        self.passed_by = False  # the deadlock check skipped a task that was running
+        self.asked: dict[str, list[str]] = {}  # branch -> what it asked to skip
         self.due: dict[str, tuple[int, int]] = {}  # task -> (tick it starts in, tick it ends in)
 
     def replay(self) -> Model:
@@ -170,7 +173,7 @@ class Model:
             unfinished = [task for task, state in self.state.items() if state not in FINISHED]
         tick: dict[str, Any] = {"sched": sorted(ready)} | ({"set": written} if written else {})
         self.ticks.append(tick)
-        if self._decided(unfinished, bool(ready or written)):
+        if self._decided(unfinished, bool(ready or written), tick):
             return True
         if not (ready or written or self.due or "up_for_retry" in self.state.values()):
             tick["stuck"] = True
@@ -194,6 +197,8 @@ class Model:
     def _verdict(self, task: str) -> str:
         spec, shape = self.shape.tasks[task], self.shape
         held = False
+        if any(task in self.asked.get(parent, ()) for parent in spec["upstream"]):
+            return "skipped"  # it was running when its branch chose another way
         if not shape.marked(task, "teardown") and spec["upstream"] and spec["trigger_rule"] != "always":
             states = [self.state[setup] for setup in shape.indirect_setups[task]]
             if any(state in FAILED for state in states):
@@ -208,17 +213,28 @@ class Model:
             held = any(self.state[t] not in FINISHED for t in shape.scope[task])
         return "wait" if verdict == "run" and held else verdict
 
-    def _decided(self, unfinished: list[str], moved: bool) -> bool:
+    def _decided(self, unfinished: list[str], moved: bool, tick: dict[str, Any]) -> bool:
         if unfinished:
             checked = not any(
                 self.shape.marked(t, mark) for t in unfinished for mark in BLOCKS_DEADLOCK_CHECK
             )
-            if checked and not moved and not self.due:
+            if checked and not moved and not self._runnable(unfinished, tick):
                 self.run_state = "failed"
             return self.run_state != "running"
         failed = any(self.state[leaf] in FAILED for leaf in self.shape.leaves)
         self.run_state = "failed" if failed else "success"
         return True
+
+    def _runnable(self, unfinished: list[str], tick: dict[str, Any]) -> bool:
+        """The deadlock check. It also asks about running tasks, and skips one that a branch passed by."""
+        verdicts = [(task, self._verdict(task)) for task in unfinished]
+        for task, verdict in verdicts:
+            if verdict == "run":
+                return True
+            if verdict != "wait":
+                self.state[task] = tick.setdefault("set", {})[task] = verdict
+                self.passed_by = True
+        return False
 
     def _work(self, tick: dict[str, Any]) -> None:
         now = len(self.ticks)
@@ -240,6 +256,7 @@ class Model:
         new = "up_for_retry" if retry else {"success": "success", "skip": "skipped"}.get(outcome, "failed")
         if new == "success" and (skipped := self.shape.skipped_by(task)):
             tick.setdefault("skip_call", []).append([task, skipped])
+            self.asked[task] = skipped
             for other in skipped:
                 if self.state[other] not in ("running", "success", "failed"):
                     self.state[other] = "skipped"
@@ -264,7 +281,10 @@ def own_durations(case: dict[str, Any]) -> dict[str, int]:
 
 def reproduces(case: dict[str, Any]) -> bool:
     """Whether the model gives the recorded final states, tries, run state and every recorded tick."""
-    model = Model(case, own_durations(case)).replay()
+    return _same(Model(case, own_durations(case)).replay(), case)
+
+
+def _same(model: Model, case: dict[str, Any]) -> bool:
     recorded = (case["final"], case["tries"], case["dag_run_state"])
     return model.result() == recorded and model.ticks == case["ticks"]
 
@@ -273,7 +293,10 @@ def timing_class(case: dict[str, Any], seed: int = 0) -> str:
     """free, phase_free or exact, as described at the top of this module."""
     own = own_durations(case)
     recorded = (case["final"], case["tries"], case["dag_run_state"])
-    if not reproduces(case) or any(result != recorded for result in _four_ways(case, own)):
+    model = Model(case, own).replay()
+    if not _same(model, case) or model.passed_by:
+        return "exact"
+    if any(result != recorded for result in _four_ways(case, own)):
         return "exact"
     rng = Random(f"timing {seed} {case['id']}")
     for _ in range(DURATION_SETS):

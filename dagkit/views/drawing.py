@@ -76,7 +76,7 @@ Layer = Callable[[Sequence[Sized], Sequence[tuple[int, int]]], Layout]
 def draw(
     dag: Any, layer: Layer, *, prefix: str, states: Mapping[str, str] | None = None,
     collapse: str | None = None, expand: Collection[Any] = (), badges: bool = True, path: Sequence[str] = (),
-    notes: Mapping[str, str] | None = None, legend: bool = False,
+    notes: Mapping[str, str] | None = None, legend: bool = False, headings: bool = True,
 ) -> Drawing:
     """The drawing of a Dag, laid out by ``layer``. The other parameters as in ``graph.render``."""
     boxes, edges, collapsed = collapsing.boxes(dag, collapse, expand)
@@ -87,7 +87,7 @@ def draw(
     nodes = [Node(f"{prefix}n{k}", box.label, [ids[i] for i in box.members], box.wave)
              for k, box in enumerate(boxes)]
     steps = _steps(dag, boxes, path)
-    marked, body = set(pairwise(steps)), _headings(sized, layout)
+    marked, body = set(pairwise(steps)), _headings(sized, layout) if headings else []
     for k, ((a, b), curve) in enumerate(zip(edges, layout.curves, strict=True)):
         body.append(_edge(f"{prefix}e{k}", nodes[a].id, nodes[b].id, curve, (a, b) in marked))
     for k, (node, one, centre) in enumerate(zip(nodes, sized, layout.centres, strict=True)):

@@ -27,7 +27,7 @@ _lock = threading.Lock()  # two renders at once crash the process
 def render(
     dag: Any, *, prefix: str, states: Mapping[str, str] | None = None, collapse: str | None = None,
     expand: Collection[Any] = (), badges: bool = True, path: Sequence[str] = (),
-    notes: Mapping[str, str] | None = None, legend: bool = False,
+    notes: Mapping[str, str] | None = None, legend: bool = False, headings: bool = True,
 ) -> Drawing:
     """Draw a Dag, waves as columns from left to right.
 
@@ -35,7 +35,7 @@ def render(
     states: state name by task id or by label (``process[0]``): colours the boxes.
     collapse: None (as needed), "none", "group" or "wave". expand: group names or wave numbers to open.
     badges: leave room for glyph and letter. path: task ids to emphasise. legend: name the states used.
-    notes: a small second line by task id.
+    notes: a small second line by task id. headings: name the waves above their columns.
 
     Returns a Drawing; ``.collapsed`` says what was done to a Dag too large to read.
     Raises DagkitError for an unknown task, state, mode, group or wave.
@@ -46,7 +46,7 @@ def render(
     """
     layer = _engine if has_engine() else layered.layout
     return draw(dag, layer, prefix=prefix, states=states, collapse=collapse, expand=expand, badges=badges,
-                path=path, notes=notes, legend=legend)
+                path=path, notes=notes, legend=legend, headings=headings)
 
 
 def has_engine() -> bool:

@@ -194,6 +194,8 @@ def test_what_is_shown_tells_texts_apart():
     assert picture.plain("   ") == "'   '"
     assert picture.plain("\ud800") == r"\ud800"
     assert picture.plain("\u202egnp.exe") == r"\u202egnp.exe"
+    assert picture.plain("test.shop.not_null_orders_" + "order_id" * 5) != picture.plain(
+        "test.shop.not_null_orders_" + "order_id" * 4 + "item_id")
 
 
 @given(st.text(st.characters(exclude_categories=())).filter(bool))

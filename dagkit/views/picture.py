@@ -32,12 +32,19 @@ DASHES = {"solid": "none", "dashed": "5 3", "dotted": "1.5 2.5"}
 
 
 def plain(text: object, limit: int = LABEL) -> str:
-    r"""Untrusted text as it is shown: one line, control characters written out, cut, never invisible.
+    r"""Untrusted text as it is shown: one line, control characters written out, never invisible.
 
-    >>> plain("a\nb"), plain("  "), len(plain("x" * 10_000))
-    ('a\\nb', "'  '", 40)
+    Cut in the middle: the ids of a large Dag tend to begin alike.
+
+    >>> plain("a\nb"), plain("  "), plain("test.shop.not_null_orders_id", 20), len(plain("x" * 10_000))
+    ('a\\nb', "'  '", 'test.shop…_orders_id', 40)
     """
-    safe = shown(text, limit)
+    raw = str(text)
+    safe = shown(raw, limit)
+    if len(raw) > limit or len(shown(raw, 10 * limit)) > limit:
+        head = (limit - 1) // 2
+        tail = shown(raw[-limit:], 10 * limit)[-(limit - 1 - head):]
+        return f"{shown(raw[:limit], 10 * limit)[:head]}…{tail}"
     return safe if safe.strip() else f"'{safe}'"
 
 

@@ -40,6 +40,7 @@ class Limits:
         self.number: dict[LimitName, int] = {}
         self.parked: list[dict[int, list[Any]] | None] = []   # per limit: places needed -> heap of (key, head)
         self.given_back: set[int] = set()                     # limits with parked heads where places became free
+        self.open: set[tuple[int, int]] = set()               # gates of which a head may still be in the walk
         self.walk: list[Any] = []                             # heap of (key, head, gate) to be asked in this pass
 
     def add(self, name: LimitName, cap: float) -> int:
@@ -163,11 +164,15 @@ def paused_gate(sim: Sim, head: Head) -> tuple[int, int] | None:
 
 
 def reopen(limits: Limits) -> None:
-    """Where places were given back since the last pass, the heads parked there are asked again."""
-    for number in sorted(limits.given_back):
-        for need in sorted(limits.parked[number] or ()):
-            pull(limits, (number, need))
+    """Where places were given back since the last pass, the heads parked there are asked again.
+
+    So is the first head of a gate that the last pass left open: a more important one may have come meanwhile.
+    """
+    for number in limits.given_back:
+        limits.open.update((number, need) for need in limits.parked[number] or ())
     limits.given_back.clear()
+    for gate in sorted(limits.open):
+        pull(limits, gate)
 
 
 def admit(sim: Sim) -> list[int]:
@@ -208,6 +213,7 @@ def admit(sim: Sim) -> list[int]:
         place(sim, head)
         if gate is not None and gate != refused:
             pull(limits, gate)
+    limits.open.clear()
     return queued
 
 
@@ -232,3 +238,4 @@ def pull(limits: Limits, gate: tuple[int, int]) -> None:
             break
     if heap is not None and not heap:
         limits.parked[number].pop(need, None)  # type: ignore[union-attr]
+        limits.open.discard(gate)

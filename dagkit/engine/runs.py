@@ -16,15 +16,20 @@ if TYPE_CHECKING:
 
 
 def update(sim: Sim) -> None:
-    """Give ended runs their verdict, then start queued runs for which there is room."""
-    for run in sim.ended_runs:
-        if run.left == 0 and run.state == "running":
-            end(sim, run, verdict(sim, run))
-    sim.ended_runs = []
+    """Give ended runs their verdict, and start queued runs for which there is room.
+
+    A pass of Airflow starts runs first, so the room that a verdict makes is used in the next pass.
+    """
     _start_queued(sim)
-    for run in stuck(sim):
-        end(sim, run, "failed", "deadlock")
-        _start_queued(sim)
+    while ended := [run for run in sim.ended_runs if run.left == 0 and run.state == "running"] + stuck(sim):
+        sim.ended_runs = []
+        for run in dict.fromkeys(ended):
+            end(sim, run, *((verdict(sim, run), None) if run.left == 0 else ("failed", "deadlock")))
+        if sim.cascade:
+            _start_queued(sim)
+        elif any(sim.waiting_runs):
+            sim.calendar.look[sim.now + 1]
+    sim.ended_runs = []
 
 
 def _start_queued(sim: Sim) -> None:
@@ -108,8 +113,6 @@ def begin(sim: Sim, run: Run) -> None:
         sim.calendar.source[run.deadline].append(lambda s, _, run=run: time_out(s, run))
     if not run.left:
         sim.ended_runs.append(run)
-        if sim.cascade:
-            update(sim)
 
 
 def verdict(sim: Sim, run: Run) -> str:
@@ -159,8 +162,9 @@ def deadlocked(sim: Sim, run: Run) -> bool:
 def may_be_deadlocked(sim: Sim, run: Run, open_tis: list[int]) -> bool:
     """Airflow looks for a deadlock only where no unfinished task has a past, a limit of its own or a parked wait."""
     tasks = [run.plan.tasks[sim.task_of[ti]] for ti in open_tis]
-    return not any(t.depends_on_past or t.max_active_tis_per_dag is not None or t.max_active_tis_per_dagrun is not None
-                   for t in tasks) and not any(sim.state[ti] in (DEFERRED, AWAITING_INPUT) for ti in open_tis)
+    held = any(t.depends_on_past or t.wait_for_downstream or t.max_active_tis_per_dag is not None
+               or t.max_active_tis_per_dagrun is not None for t in tasks)
+    return not held and not any(sim.state[ti] in (DEFERRED, AWAITING_INPUT) for ti in open_tis)
 
 
 def after_pass(sim: Sim, before: int) -> None:

@@ -79,8 +79,10 @@ class Table:
             while ready and state[ready[0] & MASK] != SCHEDULED:
                 heappop(ready)
             full = paused_gate(sim, head) or self._known_full(head)
-            if gate is not None and not (ready and gate == full):
-                pull(limits, gate)             # still shut: then it is for all that wait there
+            if gate is not None and ready and gate == full:
+                limits.open.discard(gate)      # still shut, and so it is for all that wait there
+            elif gate is not None:
+                pull(limits, gate)
             if full is not None and ready:
                 park(limits, head, full)
             elif ready:

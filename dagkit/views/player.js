@@ -714,7 +714,9 @@ function readAloud(text) {
 function stateStyle(states) {
   const rules = states.map(({ name, fill, ink, border }) =>
     `.dk-player .dk-${name}{--dk-fill:${fill};--dk-ink:${ink};--dk-line:${border}}`);
-  return h("style", {}, rules.join("\n"));
+  const fill = (name) => states.find((state) => state.name === name).fill;
+  const roles = `--dk-busy:${fill("running")};--dk-good:${fill("success")};--dk-bad:${fill("failed")}`;
+  return h("style", {}, [`.dk-player{${roles}}`, ...rules].join("\n"));
 }
 
 /** The row of buttons, the scrubber and the speed; `act` holds what they do. */
@@ -879,7 +881,7 @@ function render({ model, el }) {
   } });
 
   const title = h("div.dk-title", {}, h("h3", {}, replay.title), h("span.dk-note", {}, replay.fidelity));
-  const notes = h("ul.dk-warnings", { "aria-label": "Warnings", hidden: !replay.warnings.length },
+  const notes = h("ul.dk-warnings", { "aria-label": "Warnings" },
     ...replay.warnings.map((text) => h("li", {}, `⚠ ${text}`)));
   const root = h("div.dk-player", { tabindex: 0, role: "group", "data-lm-suppress-shortcuts": "true",
     "aria-label": `Tick player for ${replay.title}. Press question mark for help.` },
@@ -897,6 +899,7 @@ function render({ model, el }) {
   };
   const pick = () => view.select(model.get("row"));
   const relock = () => {
+    notes.hidden = locked() || !replay.warnings.length; // they may tell how it ends
     bar.lock(locked() || !end);
     show(tick);
   };

@@ -6,22 +6,22 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from . import trigger_rules
-from .dag import Dag, Task
+from . import examples, trigger_rules
+from .dag import Dag
+from .doctor import doctor
+from .engine import simulate
 from .errors import CycleError, DagkitError, FormatError
+from .executors import CeleryExecutor, EdgeExecutor, KubernetesExecutor, LocalExecutor, Worker
+from .faults import LoseMessage, LoseScheduler, LoseWorker
+from .scenario import Config, Pool, Runs, Scenario
+from .task import Task
+from .trace import Trace
+from .waits import Deferral, HumanInput, Sensor
 
 try:
     __version__ = version("dagkit")
 except PackageNotFoundError:  # run from a checkout that is not installed
     __version__ = "0.1.0"
-from .scenario import Config, Pool, Runs, Scenario  # noqa: E402
-from . import examples  # noqa: E402
-from .doctor import doctor  # noqa: E402
-from .engine import simulate  # noqa: E402
-from .executors import CeleryExecutor, EdgeExecutor, KubernetesExecutor, LocalExecutor, Worker  # noqa: E402
-from .faults import LoseMessage, LoseScheduler, LoseWorker  # noqa: E402
-from .waits import Deferral, HumanInput, Sensor  # noqa: E402
-from .trace import Trace  # noqa: E402
 
 # Found on first use, so that `import dagkit` is quick and needs neither pandas nor widgets.
 _WHERE = {
@@ -52,7 +52,8 @@ def __dir__() -> list[str]:
 
 
 __all__ = [  # noqa: PLE0604
-    "CeleryExecutor", "Config", "CycleError", "Dag", "Deferral", "EdgeExecutor", "HumanInput", "KubernetesExecutor",
-    "LoseMessage", "LoseScheduler", "LoseWorker", "Sensor", "Worker", "DagkitError", "FormatError", "LocalExecutor", "Pool", "Runs", "Scenario", "Task",
-    "Trace", "doctor", "examples", "simulate", "trigger_rules", *_LAZY, *_MODULES,
+    "CeleryExecutor", "Config", "CycleError", "Dag", "DagkitError", "Deferral", "EdgeExecutor", "FormatError",
+    "HumanInput", "KubernetesExecutor", "LocalExecutor", "LoseMessage", "LoseScheduler", "LoseWorker", "Pool", "Runs",
+    "Scenario", "Sensor", "Task", "Trace", "Worker", "doctor", "examples", "simulate", "trigger_rules",
+    *_LAZY, *_MODULES,
 ]

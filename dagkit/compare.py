@@ -55,4 +55,4 @@ def _difference(first: Trace, second: Trace, tick: int, left: dict[str, str], ri
     held = next((r for r in reasons if r is not None and r.code not in ("running", "finished", "worker")), None)
     because = f"What made the difference: {held.code} ({held.text.rstrip('.')})." if held else \
         "What made the difference: how the try ended or how long it took."
-    return Difference(tick, label, left.get(label, "absent"), right.get(label, "absent"), *reasons, because)
+    return Difference(tick, label, left.get(label, "absent"), right.get(label, "absent"), reasons[0], reasons[1], because)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .dag import Dag, Task
+from .dag import Dag
 from .scenario import Scenario
+from .task import Task
 
 
 def orders() -> Scenario:

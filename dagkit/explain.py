@@ -399,7 +399,7 @@ def meters(trace: Trace) -> list[Meter]:
     for ti in range(len(trace._task_of)):
         for need in needs(trace, ti):
             caps.setdefault(need.limit, need.cap)
-    used = {limit: 0 for limit in caps}
+    used = dict.fromkeys(caps, 0)
     series: dict[LimitName, list[tuple[int, int]]] = {limit: [(0, 0)] for limit in caps}
     for tick, ti, old, new in zip(trace._event_tick.tolist(), trace._event_ti, trace._event_old, trace._event_new,
                                   strict=True):

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .dag import PARAMETERS, Dag, spec_of
+from .dag import Dag
 from .errors import DagkitError
+from .task import PARAMETERS, spec_of
 
 
 def to_networkx(dag: Dag) -> Any:

@@ -17,9 +17,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .dag import Task, spec_of
 from .errors import DagkitError, shown
 from .scenario import Scenario, as_scenario
+from .task import Task, spec_of
 from .weights import priority_totals
 
 FINISHED = ("success", "failed", "upstream_failed", "skipped")

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import states
-from .dag import Dag, Task, is_number
+from .dag import Dag
 from .errors import DagkitError, choices, nearest, shown
 from .executors import Executors
+from .task import Task, is_number
 
 DEFAULT_POOL_SLOTS = 128   # [core] default_pool_task_slot_count
 
@@ -154,7 +155,7 @@ class Scenario:
     outcomes: Mapping[str, Any] = field(default_factory=dict)
     durations: Mapping[str, Any] = field(default_factory=dict)
     executor: Any = None
-    config: Config | None = None
+    config: Config = None  # type: ignore[assignment]
     faults: Sequence[Any] = ()
     runs: Any = 1
     initial: Mapping[str, str] | None = None
@@ -200,7 +201,8 @@ class Scenario:
         known = [f.name for f in dataclasses.fields(self)]
         for name in changes:
             if name not in known:
-                raise DagkitError(f"scenario: '{shown(name)}' is unknown.{nearest(name, known)} Known: {choices(known, 12)}.")
+                raise DagkitError(f"scenario: '{shown(name)}' is unknown.{nearest(name, known)} "
+                                  f"Known: {choices(known, 12)}.")
         return dataclasses.replace(self, **changes)
 
 

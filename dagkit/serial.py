@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import executors, faults
-from .dag import Dag, Task, spec_of
+from .dag import Dag
 from .engine.core import Run
 from .engine.plan import Plan
 from .errors import DagkitError, FormatError, shown
 from .scenario import ACTIONS, Config, Pool, Runs, Scenario
+from .task import spec_of
 from .trace import Trace
 from .waits import wait_from_json, wait_to_json
 
@@ -23,7 +24,8 @@ _RUN_FIELDS = ("state", "due", "started", "ended", "cause", "triggered")
 
 def dag_to_json(dag: Dag) -> dict[str, Any]:
     """A Dag as plain data: its id, its options, its tasks with what differs from the defaults."""
-    tasks = [{"task_id": t.task_id, **{k: wait_to_json(v) if k == "wait" else v for k, v in spec_of(t).items()}} for t in dag]
+    tasks = [{"task_id": t.task_id, **{k: wait_to_json(v) if k == "wait" else v for k, v in spec_of(t).items()}}
+             for t in dag]
     return {"dag_id": dag.dag_id, **dag.options(), "tasks": tasks}
 
 
@@ -165,7 +167,7 @@ def _build(data: Mapping[str, Any]) -> Trace:
             plan = Plan(dag_from_json(spec["definition"]), spec["dag"])
         run = Run(plan, spec["number"], 0, spec["due"])
         run.ti = spec["ti"]
-        run.instances = {t: tis for t, tis in spec["instances"]}
+        run.instances = dict(spec["instances"])
         for name in _RUN_FIELDS:
             setattr(run, name, spec[name])
         runs.append(run)
@@ -181,7 +183,8 @@ def _build(data: Mapping[str, Any]) -> Trace:
     return Trace(scenario, plans, runs, {
         "now": now, "initial": bytes(data["initial"]), "task_of": [t for _, t, _ in data["tis"]],
         "run_of": [runs[r] for r, _, _ in data["tis"]], "tries": array("i", [n for _, _, n in data["tis"]]),
-        "map_index": {ti: index for ti, index, _ in data["mapped"]}, "born": {ti: born for ti, _, born in data["mapped"]},
+        "map_index": {ti: index for ti, index, _ in data["mapped"]},
+        "born": {ti: born for ti, _, born in data["mapped"]},
         "tick_no": array("q", data["tick_no"]), "tick_end": array("q", ends), "event_ti": array("I", events),
-        "event_new": bytearray(data["event_new"]), "causes": {n: cause for n, cause in data["causes"]},
-        "gone": {ti: name for ti, name in data["gone"]}, "pauses": [tuple(p) for p in data["pauses"]]})
+        "event_new": bytearray(data["event_new"]), "causes": dict(data["causes"]),
+        "gone": dict(data["gone"]), "pauses": [tuple(p) for p in data["pauses"]]})

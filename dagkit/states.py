@@ -77,7 +77,8 @@ LEGAL: dict[str, frozenset[str]] = {
         "none": "scheduled skipped upstream_failed removed success",
         "scheduled": "queued skipped removed none",
         "queued": "running scheduled failed none skipped removed",
-        "running": "success failed up_for_retry up_for_reschedule deferred awaiting_input skipped restarting none removed",
+        "running": "success failed up_for_retry up_for_reschedule deferred awaiting_input skipped restarting none "
+                   "removed",
         "up_for_retry": "scheduled skipped upstream_failed none removed",
         "up_for_reschedule": "scheduled none skipped removed",
         "deferred": "scheduled none skipped removed",

@@ -68,7 +68,8 @@ class Trace:
         for run in sim.runs:
             run.heads = {}
         columns = {name: getattr(sim, name) for name in (
-            "task_of", "run_of", "map_index", "born", "tick_no", "tick_end", "event_ti", "event_new", "causes", "tries", "gone", "pauses")}
+            "task_of", "run_of", "map_index", "born", "tick_no", "tick_end", "event_ti", "event_new", "causes", "tries",
+            "gone", "pauses")}
         return cls(sim.given, sim.plans, sim.runs, {"initial": initial, "now": sim.scenario, **columns})
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .errors import DagkitError, choices, nearest, shown
-from .states import CODE, FAILED, FINISHED, NAMES, REMOVED, SKIPPED, SUCCESS, UPSTREAM_FAILED, code
+from .states import CODE, FAILED, FINISHED, NAMES, SKIPPED, SUCCESS, UPSTREAM_FAILED, code
 
 RUN, WAIT = "run", "wait"
 _FAIL = ("failed", "upstream_failed")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 from .errors import DagkitError, FormatError, choices, nearest, shown
 
@@ -86,7 +86,7 @@ class HumanInput:
         _ticks("HumanInput", "timeout", self.timeout, 1, none=True)
 
 
-Wait = Union[Sensor, Deferral, HumanInput]
+Wait = Sensor | Deferral | HumanInput
 KINDS: dict[str, type[Any]] = {"sensor": Sensor, "deferral": Deferral, "human_input": HumanInput}
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .dag import Dag, Graph
+from .dag import Dag
+from .graph import Graph
 
 BLOCK_BYTES = 64_000_000
 """About how much memory the sets of relatives may take at a time."""

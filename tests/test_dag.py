@@ -14,10 +14,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagkit.dag import PARAMETERS, Dag, Task, spec_of
+from dagkit.dag import Dag
 from dagkit.errors import CycleError, DagkitError, choices, nearest, shown
 from dagkit.planning import critical_path, critical_tasks, makespan, schedule, slack, waves
 from dagkit.scenario import Config, Pool, Runs, Scenario, as_scenario, ticks
+from dagkit.task import PARAMETERS, Task, spec_of
 
 HOSTILE = [
     "quote ' and \" both",

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dagkit.dag import Dag, Task
+from dagkit.dag import Dag
 from dagkit.errors import DagkitError
 from dagkit.examples import file_fanout, orders
 from dagkit.interop import from_networkx, to_networkx
@@ -36,6 +36,7 @@ from dagkit.planning import (
     waves,
     what_if,
 )
+from dagkit.task import Task
 
 DURATIONS = st.integers(min_value=0, max_value=6)
 # Names whose string order differs from their number, their length and the order they are declared in.

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagkit import weights
-from dagkit.dag import WEIGHT_RULES, Dag, Task
+from dagkit.dag import Dag
+from dagkit.task import WEIGHT_RULES, Task
 from dagkit.weights import priority_totals, weight_totals
 
 

@@ -137,7 +137,7 @@ def _follow(sim: Sim, run: Run, old: Plan, new: Plan) -> None:
             sim.task_of[ti] = task
     for task in range(new.n):
         for ti in run.tis(task):
-            sim.rank[ti] = sim.rank_of(ti)  # type: ignore[index]
+            sim.rank[ti] = sim.rank_of(ti)
             mapping.recount(sim, ti)
             if sim.state[ti] not in FINISHED:
                 sim.look_at(ti)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from heapq import heappush
 
 from ..scenario import Scenario
@@ -26,7 +26,8 @@ class Run:
     """One run of one Dag.
 
     ti: TI by task number. instances: for expanded mapped tasks, their TIs by map index. left: unfinished TIs.
-    due, started, ended: ticks. triggered: made by an asset event. logical: its place in time, for priority ties. heads: see limits.
+    due, started, ended: ticks. triggered: made by an asset event.
+    logical: its place in time, for priority ties. heads: see limits.
     """
 
     __slots__ = ("plan", "number", "ti", "instances", "left", "state", "due", "started", "ended", "logical", "heads",
@@ -94,9 +95,10 @@ class Sim:
         self.ends: dict[int, int] = {}                 # TIs once stopped before their time: when they really end
         self.overran: set[int] = set()                 # TIs whose running try ends by execution_timeout
         self.waits = Waits(scenario.config.triggerers * scenario.config.triggerer_capacity)
-        self.handover = {name: executor.handover for name, executor in scenario.executor.by_name.items()}
-        self.handover[None] = scenario.executor.default.handover  # type: ignore[index]
-        staffs = {name: (e, e.staff(scenario.config)) for name, e in scenario.executor.by_name.items()}
+        by_name = scenario.executor.by_name
+        self.handover: dict[str | None, int] = {name: executor.handover for name, executor in by_name.items()}
+        self.handover[None] = scenario.executor.default.handover
+        staffs = {name: (e, e.staff(scenario.config)) for name, e in by_name.items()}
         self.floors = {name: Floor(list(staff), e.pull) for name, (e, staff) in staffs.items() if staff is not None}
         self.schedulers = scenario.config.schedulers
         self.lost_messages: set[int] = set()           # TIs whose next hand-over gets lost
@@ -169,7 +171,7 @@ class Sim:
     def logical_date(self, run: Run) -> str:
         """The run's logical date as Airflow prints it: 2026-01-01 plus its due tick."""
         seconds = (run.due - 1) * self.scenario.config.tick_seconds
-        return str(datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=seconds))
+        return str(datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds))
 
     def started_at(self, ti: int) -> int:
         """A number that tells one try (and one hand-over) of a TI from another."""

@@ -49,7 +49,8 @@ def rule_verdict(sim: Sim, ti: int, run: Run) -> str:
         [state[i] for s in plan.indirect_setups.get(task, ()) for i in mapping.relevant(sim, ti, run, s)],
         [state[i] for s in plan.scope.get(task, ()) for i in mapping.relevant(sim, ti, run, s)])
     if decided in (RUN, WAIT):
-        if any(state[i] == SUCCESS and i not in sim.let_pass for b in plan.skipped_by.get(task, ()) for i in run.tis(b)):
+        branches = [i for b in plan.skipped_by.get(task, ()) for i in run.tis(b)]
+        if any(state[i] == SUCCESS and i not in sim.let_pass for i in branches):
             return "skipped"                              # NotPreviouslySkippedDep
         decided = mapping.source_verdict(sim, ti, run, task) or decided
     return decided

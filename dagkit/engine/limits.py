@@ -182,7 +182,7 @@ def admit(sim: Sim) -> list[int]:
     not stop the walk: a smaller or less important one behind it may still fit (there is no reservation). Returns the
     TIs queued, in order.
     """
-    limits, state, task_of = sim.limits, sim.state, sim.task_of
+    limits, state = sim.limits, sim.state
     walk, used, cap = limits.walk, limits.used, limits.cap
     reopen(limits)
     queued: list[int] = []

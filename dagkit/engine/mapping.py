@@ -7,7 +7,7 @@ Source: TaskMap.expand_mapped_task, MappedTaskUpstreamDep and TriggerRuleDep of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -92,10 +92,10 @@ def recount(sim: Sim, ti: int) -> None:
 
 # ---- expansion -----------------------------------------------------------------------------------------------
 
-def sources(plan: Plan, task: int) -> dict[str, str | int]:
+def sources(plan: Plan, task: int) -> Mapping[str, str | int]:
     """argument -> task_id or literal length that this task (or its group) is mapped over."""
-    expand = plan.tasks[task].expand
-    return expand if expand is not None else plan.dag.groups[plan.group[task]] if plan.group[task] else {}
+    expand, group = plan.tasks[task].expand, plan.group[task]
+    return expand if expand is not None else plan.dag.groups[group] if group is not None else {}
 
 
 def source_verdict(sim: Sim, ti: int, run: Run, task: int) -> str | None:
@@ -185,8 +185,9 @@ def new_ti(sim: Sim, run: Run, task: int = 0) -> int:
 def expand_literals(sim: Sim, run: Run) -> None:
     """Tasks mapped over nothing but literals have their instances from the start (their width is in the Dag file)."""
     for task in sorted(run.plan.mapped):
-        lengths = list(sources(run.plan, task).values())
-        if all(isinstance(n, int) for n in lengths) and (count := prod(lengths)) and task not in run.instances:  # type: ignore[arg-type]
+        over = sources(run.plan, task).values()
+        lengths = [n for n in over if isinstance(n, int)]
+        if len(lengths) == len(over) and (count := prod(lengths)) and task not in run.instances:
             first = run.ti[task]
             run.instances[task] = [first]
             sim.map_index[first] = 0

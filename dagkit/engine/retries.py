@@ -6,7 +6,7 @@ import hashlib
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..dag import Task
+from ..task import Task
 
 if TYPE_CHECKING:
     from .core import Run, Sim
@@ -21,7 +21,6 @@ def delay(sim: Sim, ti: int, run: Run, task: Task) -> int:
     if multiplier in (0.0, 1.0):
         return math.ceil(task.retry_delay)
     config = sim.scenario.config
-    assert config is not None
     seconds = backoff(task.retry_delay * config.tick_seconds, multiplier, sim.tries[ti], run.plan.dag.dag_id,
                       task.task_id, sim.logical_date(run), config.max_task_retry_delay,
                       None if task.max_retry_delay is None else task.max_retry_delay * config.tick_seconds)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..dag import Dag, spec_of
+from ..dag import Dag
 from ..errors import DagkitError, shown
+from ..task import spec_of
 from .draft import MAX_TASKS
 from .loaded import Loaded
 from .safe import as_dict, parse_json

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ..dag import Dag, _detached
+from ..dag import Dag
 from ..errors import FormatError, choices, shown
+from ..task import detached
 from .loaded import Loaded, Run
 from .source import Source
 
@@ -112,7 +113,7 @@ class Draft:
                 f"No durations in this file: every task counts as {assumed}{' ' + unit if unit else ''}."
             )
         tasks = [
-            _detached(name, {**spec, "duration": blank if spec["duration"] is None else spec["duration"]})
+            detached(name, {**spec, "duration": blank if spec["duration"] is None else spec["duration"]})
             for name, spec in self.specs.items()
         ]
         dag = Dag(self.dag_id, tasks, **dag_options)

@@ -10,8 +10,9 @@ from fractions import Fraction
 from html import escape
 from typing import Any, NamedTuple
 
-from ..dag import Dag, Task, _detached, spec_of
+from ..dag import Dag
 from ..errors import DagkitError, choices, shown
+from ..task import Task, detached, spec_of
 
 UNITS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86400}
 """The units of time that have a name, in seconds."""
@@ -279,4 +280,4 @@ def _in_ticks(task: Task, size: Fraction) -> Task:
 
 def rebuilt(task: Task, **changes: Any) -> Task:
     """A copy of a task in which some parameters differ."""
-    return _detached(task.task_id, {**spec_of(task), **changes})
+    return detached(task.task_id, {**spec_of(task), **changes})

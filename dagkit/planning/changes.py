@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ..dag import Dag, spec_of
+from ..dag import Dag
 from ..errors import DagkitError, shown
+from ..task import spec_of
 from .times import Number, at_least_one, graph_of
 
 

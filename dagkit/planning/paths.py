@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any, NamedTuple
 
-from ..dag import Dag, Graph
+from ..dag import Dag
+from ..graph import Graph
 from .times import Number, Times, graph_of
 
 

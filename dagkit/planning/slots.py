@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..dag import Dag, Graph
+from ..dag import Dag
+from ..graph import Graph
 from .paths import latest_ends, length_of
 from .times import Number, Times, at_least_one, graph_of
 

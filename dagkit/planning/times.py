@@ -7,8 +7,9 @@ from decimal import Decimal
 from numbers import Integral
 from typing import Any
 
-from ..dag import Dag, Graph
+from ..dag import Dag
 from ..errors import DagkitError, shown
+from ..graph import Graph
 
 Number = int | float
 

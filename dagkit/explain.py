@@ -149,6 +149,8 @@ class Situation:
             cap = run.plan.dag.max_active_runs
             ahead = [r for r in self.trace._runs if r.plan.number == run.plan.number and r.started is not None
                      and r.started <= self.tick and (r.ended is None or r.ended > self.tick)]
+            if len(ahead) < cap:
+                return "next_pass", "its run is queued; the scheduler starts it in its next pass.", (), ""
             return ("max_active_runs", f"its run is queued: {len(ahead)} of max_active_runs {cap} are running "
                     f"({choices(r.label for r in ahead)}).", (), "raise max_active_runs")
         if run.ended is not None and run.ended <= self.tick:

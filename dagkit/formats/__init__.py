@@ -15,6 +15,7 @@ from ..errors import FormatError, choices, nearest, shown
 from . import (
     airflow_json,
     airflow_runs,
+    airflow_source,
     argo,
     dagjson,
     dbt,
@@ -37,6 +38,7 @@ READERS: dict[str, ModuleType] = {
     for module in (
         airflow_json,
         airflow_runs,
+        airflow_source,
         dbt,
         wfformat,
         github,
@@ -99,7 +101,7 @@ def _recognised(source: Source, options: dict[str, Any]) -> Loaded:
             if reader.matches(data):
                 return reader.read(source, data, **options)
     else:
-        for reader in (share, dot, table, edges):
+        for reader in (share, dot, airflow_source, table, edges):
             if reader.matches_text(text):
                 return reader.read(source, **options)
         documents = parse_yaml(source)

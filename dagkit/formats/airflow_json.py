@@ -80,7 +80,8 @@ def decoded(value: Any, depth: int = 0) -> Any:
 
 def read(source: Source, data: Any = None) -> Loaded:
     """The Dag as Airflow's scheduler sees it; times in seconds, each duration (unknown) 1 s."""
-    found = _unwrapped(parse_json(source) if data is None else data)
+    data = parse_json(source) if data is None else data
+    found = _unwrapped(data)
     if found is None:
         raise source.bad(
             "a serialized Dag with 'dag' and 'tasks'",

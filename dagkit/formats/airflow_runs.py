@@ -65,7 +65,7 @@ def read(source: Source, data: Any = None, *, dag: Any = None, run_id: str | Non
     run = Run.from_times(_times(name, row) for name, row in latest.items())
     never = [name for name, row in latest.items() if label(row.get("state")) not in _RAN]
     draft.note_all(
-        never, "task instance was|instances were not run to an end, so its|their duration is unknown"
+        never, "task instance|instances was|were not run to an end, so its|their duration is unknown"
     )
     if dag is None:
         draft.note(
@@ -92,7 +92,7 @@ def _one_run(draft: Draft, rows: list[dict[str, Any]], run_id: str | None) -> li
         )
     draft.note_all(
         [f"{dag} {run}" for dag, run in runs if (dag, run) != chosen],
-        "other run was|runs were left out (run_id= chooses)",
+        "other run|runs was|were left out (run_id= chooses)",
     )
     return [row for row in rows if key(row) == chosen]
 

@@ -1,0 +1,151 @@
+"""What a Dag file builds while it is read: Dags, tasks, task groups, and the arrows between them.
+
+The same rules as Airflow's own objects (``airflow.sdk``), without running any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Unknown:
+    """A value that only running the file could tell."""
+
+    def __repr__(self) -> str:
+        return "something only known at run time"
+
+
+UNKNOWN = Unknown()
+
+
+@dataclass(eq=False)
+class DagModel:
+    """A Dag of the file: its id, its arguments, its tasks by id."""
+
+    dag_id: str
+    given: dict[str, Any]
+    nodes: dict[str, Node] = field(default_factory=dict)
+    groups: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Node:
+    """A task: its id, what it was given, the tasks before and after it (a dict keeps their order)."""
+
+    task_id: str
+    given: dict[str, Any]
+    operator: str
+    line: int
+    dag: DagModel | None = None
+    up: dict[Node, None] = field(default_factory=dict)
+    down: dict[Node, None] = field(default_factory=dict)
+    expand: dict[str, Any] | None = None
+
+    @property
+    def is_teardown(self) -> bool:
+        return self.given.get("is_teardown") is True
+
+
+@dataclass(eq=False)
+class Ref:
+    """A task as the file holds it. data: it stands for the task's return value, so handing it on is an arrow."""
+
+    node: Node
+    data: bool = False
+
+
+@dataclass(eq=False)
+class Group:
+    """A task group: the prefix of its tasks' ids, and the tasks inside it and inside its groups."""
+
+    group_id: str
+    prefix: str
+    given: dict[str, Any]
+    nodes: list[Node] = field(default_factory=list)
+
+    def roots(self) -> list[Node]:
+        """The tasks with nothing before them inside the group."""
+        inside = set(self.nodes)
+        return [node for node in self.nodes if inside.isdisjoint(node.up)]
+
+    def leaves(self) -> list[Node]:
+        """The tasks with nothing but teardowns after them inside the group; a teardown is never one."""
+        inside = set(self.nodes)
+        return [
+            node
+            for node in self.nodes
+            if not node.is_teardown and not any(d in inside and _holds_back(node, d) for d in node.down)
+        ]
+
+
+def _holds_back(node: Node, down: Node) -> bool:
+    """Whether an arrow makes a task no end of its group: a teardown does not, unless it is the task's own."""
+    return not down.is_teardown or node.given.get("is_setup") is True
+
+
+class Label:
+    """``Label("...")`` between two arrows: text on the arrow, nothing more."""
+
+
+def nodes_of(value: Any, side: str) -> Iterator[Node]:
+    """The tasks an operand of ``>>`` stands for; side: "left" (its ends) or "right" (its starts)."""
+    for part in _parts(value):
+        if isinstance(part, Ref):
+            yield part.node
+        elif isinstance(part, Group):
+            yield from part.leaves() if side == "left" else part.roots()
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """A value, or what is inside it if it is a list or dictionary; a list inside itself is walked once."""
+    stack, seen = [value], set()
+    while stack:
+        value = stack.pop()
+        if not isinstance(value, (list, tuple, dict)):
+            yield value
+        elif id(value) not in seen:
+            seen.add(id(value))
+            stack += list(value.values() if isinstance(value, dict) else value)[::-1]
+
+
+def relate(left: Any, right: Any) -> bool:
+    """``left >> right``; False if one side holds no task."""
+    ups, downs = list(nodes_of(left, "left")), list(nodes_of(right, "right"))
+    for up in ups:
+        for down in downs:
+            arrow(up, down)
+    return bool(ups and downs)
+
+
+def arrow(up: Node, down: Node) -> None:
+    """One dependency; a task that is in no Dag yet joins the other's."""
+    up.down[down] = None
+    down.up[up] = None
+    for one, other in ((up, down), (down, up)):
+        if one.dag is None and other.dag is not None:
+            one.dag = other.dag
+            other.dag.nodes.setdefault(one.task_id, one)
+
+
+def data_refs(value: Any) -> Iterator[Node]:
+    """Tasks whose return values are somewhere inside a value that is handed to a task."""
+    return (part.node for part in _parts(value) if isinstance(part, Ref) and part.data)
+
+
+def between(setups: Iterable[Node], teardowns: Iterable[Node], inside: list[Node]) -> None:
+    """``with setup >> teardown:``; the tasks made inside come after the setups and before the teardowns.
+
+    As in Airflow's SetupTeardownContext: only tasks with nothing at all before (after) them are joined, and where
+    there is none, the first (last) one is.
+    """
+    work = [node for node in inside if not node.is_teardown and node.given.get("is_setup") is not True]
+    starts = [node for node in work if not node.up] or work[:1]
+    ends = [node for node in work if not node.down] or work[-1:]
+    for setup in setups:
+        for node in starts:
+            arrow(setup, node)
+    for teardown in teardowns:
+        for node in ends:
+            arrow(node, teardown)

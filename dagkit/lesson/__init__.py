@@ -16,11 +16,11 @@ from typing import Any
 from .ask import AskedPlayer, Question
 from .checks import Verdict, check
 from .lessons import find, lesson
-from .page import Page, Table
+from .page import Folded, Page, Table
 
 __all__ = [
-    "AskedPlayer", "Page", "Question", "Table", "Verdict", "after", "before", "check", "gist", "map",
-    "predict", "questions", "table",
+    "AskedPlayer", "Folded", "Page", "Question", "Table", "Verdict", "after", "before", "check", "folded", "gist",
+    "map", "predict", "questions", "table",
 ]
 
 
@@ -61,6 +61,15 @@ def predict(question: str | Question, trace: Any = None) -> Page | AskedPlayer:
     """
     asked = find(question) if isinstance(question, str) else question
     return asked.page() if trace is None else AskedPlayer(trace, asked)
+
+
+def folded(line: str, inside: Any) -> Folded:
+    """Something behind a line that opens: for what a learner should first find alone.
+
+    >>> folded("Show it", "42")
+    Show it
+    """
+    return Folded(line, inside)
 
 
 def table(rows: Any) -> Table:

@@ -8,9 +8,7 @@ from typing import Any
 
 from ..errors import DagkitError, choices, shown
 from ..views.player import Player, Prediction, still
-from .page import Page, esc, fold, plain, rich, static
-
-SURE = ("a guess", "fairly sure", "certain")
+from .page import Page, content, esc, fold, plain, rich, static
 
 
 @dataclass(frozen=True)
@@ -47,20 +45,20 @@ class Question:
         """The question as HTML: each choice is a line that opens its reply."""
         right = self.right
         lines = "".join(self._choice(choice, choice == right, answers) for choice in self.replies)
-        shown_after = fold("Skip, and show what happens", content(self.reveal()), ' class="dk-reveal"') \
+        shown_after = fold("Skip, and show what happens", content(self.reveal()), ' class="dl-reveal"') \
             if answers and self.reveal else ""
-        return (f'<section class="dk-q" data-name="{esc(self.name)}" data-answers="{int(answers)}" '
-                f'data-before="{esc(before)}"><p class="dk-ask"><b>{esc(lead)}:</b> {rich(self.text)}</p>'
-                f'<div class="dk-choices">{lines}</div>{shown_after}</section>')
+        return (f'<section class="dl-q" data-name="{esc(self.name)}" data-answers="{int(answers)}" '
+                f'data-before="{esc(before)}"><p class="dl-ask"><b>{esc(lead)}:</b> {rich(self.text)}</p>'
+                f'<div class="dl-choices">{lines}</div>{shown_after}</section>')
 
     def _choice(self, choice: str, right: bool, answers: bool) -> str:
         if not answers:
-            return f'<p class="dk-choice" data-value="{esc(choice)}">○ {rich(choice)}</p>'
+            return f'<p class="dl-choice" data-value="{esc(choice)}">○ {rich(choice)}</p>'
         mark, word = ("✓", "Yes.") if right else ("✗", "Not so.")
-        look = "dk-right" if right else "dk-wrong"
+        look = "dl-right" if right else "dl-wrong"
         reply = f'<p class="{look}"><b>{mark} {word}</b> {rich(self.replies[choice])}</p>'
         return fold(rich(choice), reply,
-                    f' class="dk-choice" data-value="{esc(choice)}" data-right="{int(right)}"')
+                    f' class="dl-choice" data-value="{esc(choice)}" data-right="{int(right)}"')
 
     def words(self, lead: str = "Predict") -> str:
         """For a terminal: the question and its choices, not the answer."""
@@ -89,18 +87,5 @@ class AskedPlayer(Player):
         if bundle is None:
             return None
         data, metadata = bundle
-        folded = self.question.html() + fold("Show how it ended", still(self.trace), ' class="dk-reveal"')
+        folded = self.question.html() + fold("Show how it ended", still(self.trace), ' class="dl-reveal"')
         return {**data, "text/html": static(folded)}, metadata
-
-
-def content(found: Any) -> str:
-    """What a reveal gave, as HTML."""
-    for name in ("html", "_repr_html_"):
-        make = getattr(found, name, None)
-        if callable(make):
-            return str(make())
-    return f"<pre>{esc_lines(found)}</pre>"
-
-
-def esc_lines(text: Any) -> str:
-    return "\n".join(esc(line) for line in str(text).split("\n"))

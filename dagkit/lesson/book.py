@@ -62,7 +62,7 @@ class Lesson:
         told = [(head, self.say(text)) for head, text in zip(GIST, self.gist, strict=True)]
         rows = "".join(f"<dt>{head}</dt><dd>{rich(text)}</dd>" for head, text in told)
         aloud = " ".join(f"{head}. {plain(text)}" for head, text in told)
-        html = f'<section class="dk-gist" data-speak="{esc(aloud)}"><dl>{rows}</dl></section>'
+        html = f'<section class="dl-gist" data-speak="{esc(aloud)}"><dl>{rows}</dl></section>'
         words = "\n".join([f"{self.title}: the gist", *(f"{head}: {plain(text)}" for head, text in told)])
         return Page(html, words)
 
@@ -71,7 +71,7 @@ class Lesson:
 
     def test_page(self, *, answers: bool) -> Page:
         asked = [self._filled(q, f"test-{self.number}-{k}") for k, q in enumerate(self.test, 1)]
-        note = "" if answers else f'<p class="dk-note">{LATER}</p>'
+        note = "" if answers else f'<p class="dl-note">{LATER}</p>'
         html = note + "".join(q.html(answers=answers, lead=f"Question {k}", before=SAID.get(q.name, ""))
                               for k, q in enumerate(asked, 1))
         page = Page(html, "\n".join(q.words(f"Question {k}") for k, q in enumerate(asked, 1)))
@@ -83,11 +83,11 @@ class Lesson:
         return fold(rich(self.say(line)), f"<p>{rich(self.say(inside))}</p>")
 
     def ladder_page(self) -> Page:
-        rungs = "".join(fold(f'<span class="dk-rung">{esc(rung)}</span> {rich(self.say(ask))}',
+        rungs = "".join(fold(f'<span class="dl-rung">{esc(rung)}</span> {rich(self.say(ask))}',
                              f"<p>{rich(self.say(key))}</p>") for rung, ask, key in self.ladder)
         wrong = "".join(self._folded(f"“{said}”", so) for said, so in self.misconceptions)
         traps = "".join(self._folded(trap, way) for trap, way in self.traps)
-        html = (f'<section class="dk-ladder"><h4>The ladder: answer aloud, then open</h4>{rungs}'
+        html = (f'<section class="dl-ladder"><h4>The ladder: answer aloud, then open</h4>{rungs}'
                 f"<h4>Heard often, and wrong</h4>{wrong}<h4>Interviewer traps</h4>{traps}"
                 f"<h4>Checklist: can you…</h4>{items(self.say(text) for text in self.checklist)}"
                 f"<h4>Try this</h4><p>{rich(self.say(self.try_this))}</p></section>")

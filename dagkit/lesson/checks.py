@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import examples, planning
-from ..dag import Dag, Task, spec_of
+from ..dag import Dag
 from ..engine import simulate
 from ..errors import DagkitError, choices, nearest, shown
 from ..scenario import Scenario
+from ..task import Task, spec_of
 from .page import esc, static
 
 
@@ -36,9 +37,9 @@ class Verdict:
         return " ".join(filter(None, [self.lead, self.text, self.hint and f"Hint: {self.hint}"]))
 
     def _repr_html_(self) -> str:
-        look = {True: " dk-good", False: " dk-bad", None: ""}[self.ok]
+        look = {True: " dl-good", False: " dl-bad", None: ""}[self.ok]
         hint = f"<br><i>Hint:</i> {esc(self.hint)}" if self.hint else ""
-        return static(f'<p class="dk-verdict{look}"><b>{self.lead}</b> {esc(self.text)}{hint}</p>')
+        return static(f'<p class="dl-verdict{look}"><b>{self.lead}</b> {esc(self.text)}{hint}</p>')
 
 
 Judge = Callable[[Any], Verdict]
@@ -136,7 +137,7 @@ def quicker_orders(answer: Any) -> Verdict:
     """``orders`` with other limits only: it must end sooner."""
     usual, scenario = examples.orders(), _orders(answer)
     before, after = simulate(usual), simulate(scenario)
-    same = all(_but_for_limits(a) == _but_for_limits(b) for a, b in zip(usual.dag, scenario.dag, strict=True))
+    same = [*map(_but_for_limits, usual.dag)] == [*map(_but_for_limits, scenario.dag)]
     if not same or scenario.outcomes != usual.outcomes or scenario.durations:
         return Verdict(False, "Only limits may change: not the tasks, not what happens to them.",
                        "Pools are limits: .replace(pools={...}).")

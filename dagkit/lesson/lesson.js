@@ -1,6 +1,6 @@
 // Makes a lesson page livelier; the page works without it. Three things, each found by its class:
-//   .dk-q     a question: commit to a choice (or skip) before the reply is shown
-//   .dk-map   a diagram: choose a part or an arrow, by mouse or keyboard
+//   .dl-q     a question: commit to a choice (or skip) before the reply is shown
+//   .dl-map   a diagram: choose a part or an arrow, by mouse or keyboard
 //   data-speak  a text to be read aloud, where the browser can speak
 
 const SURE = ["a guess", "fairly sure", "certain"];
@@ -26,24 +26,24 @@ function radios(legend, name, choices, changed) {
 }
 
 function question(section, answered) {
-  const name = `dk-lesson-${++count}`;
+  const name = `dl-lesson-${++count}`;
   const withReplies = section.dataset.answers === "1";
-  const choices = [...section.querySelectorAll(".dk-choice")];
-  const reveal = section.querySelector(".dk-reveal");
+  const choices = [...section.querySelectorAll(".dl-choice")];
+  const reveal = section.querySelector(".dl-reveal");
   const value = (choice) => choice.dataset.value;
   const words = (choice) => (choice.querySelector("summary") ?? choice).textContent.replace(/^○ /, "");
   const options = radios("Your answer", name, choices.map((c) => ({ value: value(c), label: words(c) })), ready);
   const sure = radios("How sure are you?", `${name}-sure`, SURE.map((s) => ({ value: s, label: s })), () => {});
-  sure.classList.add("dk-row");
+  sure.classList.add("dl-row");
   sure.prepend(h("span", { "aria-hidden": true }, "How sure?"));
-  const commit = h("button.dk-primary", { type: "submit", disabled: true }, withReplies ? "Commit" : "Keep my answer");
+  const commit = h("button.dl-primary", { type: "submit", disabled: true }, withReplies ? "Commit" : "Keep my answer");
   const skip = h("button", { type: "button", onclick: () => answer(null) }, "Skip");
   const reply = h("div", { role: "status" });
   const form = h("form", { onsubmit: (event) => { event.preventDefault(); answer(checked(options)); } },
-    options, sure, h("div.dk-row", {}, commit, skip));
+    options, sure, h("div.dl-row", {}, commit, skip));
   for (const choice of choices) choice.remove();
   if (reveal) reveal.hidden = true;
-  section.querySelector(".dk-choices").append(form, reply);
+  section.querySelector(".dl-choices").append(form, reply);
 
   function checked(group) { return group.querySelector("input:checked")?.value ?? null; }
   function ready() { commit.disabled = false; }
@@ -53,7 +53,7 @@ function question(section, answered) {
     for (const control of form.querySelectorAll("input, button")) control.disabled = true;
     commit.hidden = skip.hidden = true;
     if (choice !== null) answered(section.dataset.name, { choice, sure: how });
-    if (!withReplies) reply.append(h("p.dk-note", {}, choice === null ? "Skipped." : "Kept. It comes back at the end."));
+    if (!withReplies) reply.append(h("p.dl-note", {}, choice === null ? "Skipped." : "Kept. It comes back at the end."));
     else tell(choice, how);
   }
 
@@ -62,11 +62,11 @@ function question(section, answered) {
     const taken = choices.find((c) => value(c) === choice);
     if (taken) reply.append(...taken.querySelectorAll("p"));
     if (taken !== right) reply.append(h("p", {}, h("b", {}, "It is: "), words(right)), ...right.querySelectorAll("p"));
-    if (how === "certain" && taken !== right) reply.append(h("p.dk-note", {},
+    if (how === "certain" && taken !== right) reply.append(h("p.dl-note", {},
       "You were certain. That is the best kind of mistake to find here: say to yourself what made it look right."));
-    if (how === "a guess" && taken === right) reply.append(h("p.dk-note", {},
+    if (how === "a guess" && taken === right) reply.append(h("p.dl-note", {},
       "Right by a guess: read the reason once more, then it is knowledge."));
-    if (section.dataset.before && choice !== null) reply.append(h("p.dk-note", {},
+    if (section.dataset.before && choice !== null) reply.append(h("p.dl-note", {},
       `Before the lesson you said: ${section.dataset.before}`));
     if (reveal) {
       reveal.hidden = false;
@@ -77,8 +77,8 @@ function question(section, answered) {
 }
 
 function map(section) {
-  const parts = [...section.querySelectorAll(".dk-part")];
-  const told = section.querySelector(".dk-told");
+  const parts = [...section.querySelectorAll(".dl-part")];
+  const told = section.querySelector(".dl-told");
   const svg = section.querySelector("svg");
   const nodes = [...svg.querySelectorAll(".dk-node")];
   const nameOf = (node) => node.querySelector("title").textContent;
@@ -86,7 +86,7 @@ function map(section) {
   const stops = [];                                    // what the arrow keys walk through: parts, then arrows
   svg.setAttribute("role", "group");
   told.hidden = false;
-  told.append(h("p.dk-note", {}, "Choose a box: why it exists. Choose an arrow: what passes, and what if it breaks. ",
+  told.append(h("p.dl-note", {}, "Choose a box: why it exists. Choose an arrow: what passes, and what if it breaks. ",
     "With the keyboard: Tab to the diagram, then the arrow keys."));
 
   for (const node of nodes) {
@@ -99,7 +99,7 @@ function map(section) {
     if (!part) continue;
     const hit = edge.cloneNode();                      // a wider line to hit
     hit.removeAttribute("id");
-    hit.setAttribute("class", "dk-hit");
+    hit.setAttribute("class", "dl-hit");
     svg.insertBefore(hit, nodes[0] ?? null);
     stops.push({ el: hit, mark: edge, part, label: `Arrow from ${from} to ${to}` });
   }
@@ -113,7 +113,7 @@ function map(section) {
 
   function choose(at) {
     stops.forEach((stop, k) => {
-      stop.mark.classList.toggle("dk-chosen", k === at);
+      stop.mark.classList.toggle("dl-chosen", k === at);
       stop.el.setAttribute("tabindex", k === at ? 0 : -1);
       stop.el.setAttribute("aria-pressed", k === at);
     });
@@ -144,14 +144,14 @@ function speak(section) {
 }
 
 function render({ model, el }) {
-  const root = h("div.dk-lesson.dk-live", { "data-lm-suppress-shortcuts": "true" });
+  const root = h("div.dl-lesson.dl-live", { "data-lm-suppress-shortcuts": "true" });
   root.innerHTML = model.get("html");                  // written by the kit itself, every text in it escaped
   const answered = (name, given) => {
     model.set("answers", { ...model.get("answers"), [name]: given });
     model.save_changes();
   };
-  for (const section of root.querySelectorAll(".dk-q")) question(section, answered);
-  for (const section of root.querySelectorAll(".dk-map")) map(section);
+  for (const section of root.querySelectorAll(".dl-q")) question(section, answered);
+  for (const section of root.querySelectorAll(".dl-map")) map(section);
   for (const section of root.querySelectorAll("[data-speak]")) speak(section);
   el.append(root);
   return () => globalThis.speechSynthesis?.cancel();

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..dag import Dag
+from ..errors import shown
 from ..views import graph
 from ..views.picture import content_prefix
 from .page import esc, fold, rich
@@ -36,8 +37,9 @@ class Edge:
 class Map:
     """Parts and the arrows between them, left to right.
 
-    >>> print(Map("m", (Node("a", "", "w"), Node("b", "", "w")), (Edge("a", "b", "file", "e",
-    "x"),)).mermaid()) flowchart LR
+    >>> parts = Node("a", "makes it", "w"), Node("b", "uses it", "w")
+    >>> print(Map("m", parts, [Edge("a", "b", by="file", effect="e", broken="x")]).mermaid())
+    flowchart LR
       n0["a"]
       n1["b"]
       n0 -->|"file"| n1
@@ -57,7 +59,8 @@ class Map:
         notes = {node.name: node.does for node in self.nodes}
         arrows = [(edge.start, edge.end) for edge in self.edges]
         prefix = content_prefix("map", self.title, sorted(notes.items()), arrows)
-        return graph.render(self.dag(), prefix=prefix, badges=False, notes=notes, collapse="none").svg
+        return graph.render(self.dag(), prefix=prefix, badges=False, notes=notes, collapse="none",
+                            headings=False).svg
 
     def mermaid(self) -> str:
         """The diagram as Mermaid text, for slides and wikis."""
@@ -70,16 +73,17 @@ class Map:
         """The drawing, a place for what was chosen, and everything as text below."""
         nodes = "".join(
             fold(f"<b>{rich(n.name)}</b>: {rich(n.does)}", f"<p>{rich(n.why.format(**facts))}</p>",
-                 f' class="dk-part" data-part="{esc(n.name)}"') for n in self.nodes)
+                 f' class="dl-part" data-part="{esc(n.name)}"') for n in self.nodes)
         edges = "".join(
             fold(f"<b>{rich(e.start)} → {rich(e.end)}</b>: {rich(e.by)}",
                  f"<p>{rich(e.effect.format(**facts))}</p>"
                  f"<p><b>If it breaks:</b> {rich(e.broken.format(**facts))}</p>",
-                 f' class="dk-part" data-from="{esc(e.start)}" data-to="{esc(e.end)}"') for e in self.edges)
-        return (f'<section class="dk-map"><div class="dk-scroll">{self.svg()}</div>'
-                f'<div class="dk-told" aria-live="polite" hidden></div>'
-                f'<div class="dk-parts"><h4>Parts: why each exists</h4>{nodes}'
-                f"<h4>Arrows: what passes, and what if it breaks</h4>{edges}</div>"
+                 f' class="dl-part" data-from="{esc(e.start)}" data-to="{esc(e.end)}"') for e in self.edges)
+        return (f'<section class="dl-map"><div class="dl-scroll">{self.svg()}</div>'
+                f'<div class="dl-told" aria-live="polite" hidden></div>'
+                f'<details class="dl-parts"><summary>All parts and arrows as text</summary><div>'
+                f"<h4>Parts: why each exists</h4>{nodes}"
+                f"<h4>Arrows: what passes, and what if it breaks</h4>{edges}</div></details>"
                 f'{fold("As Mermaid text", f"<pre>{_lines(self.mermaid())}</pre>")}</section>')
 
     def text(self, facts: Mapping[str, Any]) -> str:
@@ -88,7 +92,7 @@ class Map:
 
 
 def _quoted(text: str) -> str:
-    return text.replace('"', "#quot;")
+    return shown(text).replace('"', "#quot;")
 
 
 def _lines(text: str) -> str:

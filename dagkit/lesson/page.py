@@ -58,12 +58,34 @@ class Table:
         return "\n".join(" | ".join(tables.cell(value) for value in row) for row in [columns, *rows])
 
     def _repr_html_(self) -> str:
-        return static(f'<div class="dk-scroll dk-table">{tables.html(self.rows)}</div>')
+        return static(f'<div class="dl-scroll dl-table">{tables.html(self.rows)}</div>')
+
+
+class Folded:
+    """Anything that shows itself as HTML, behind a line that opens."""
+
+    def __init__(self, line: str, inside: Any):
+        self.line, self.inside = line, inside
+
+    def __repr__(self) -> str:
+        return self.line
+
+    def _repr_html_(self) -> str:
+        return static(fold(rich(self.line), content(self.inside)))
+
+
+def content(found: Any) -> str:
+    """Whatever was given, as HTML: it shows itself, or its text is set as it is."""
+    for name in ("html", "_repr_html_"):
+        make = getattr(found, name, None)
+        if callable(make):
+            return str(make())
+    return "<pre>" + "\n".join(esc(line) for line in str(found).split("\n")) + "</pre>"
 
 
 def static(html: str) -> str:
     """The page without a script: it carries its own look."""
-    return f'<div class="dk-lesson"><style>{css()}</style>{html}</div>'
+    return f'<div class="dl-lesson"><style>{css()}</style>{html}</div>'
 
 
 def esc(text: object) -> str:

@@ -199,9 +199,9 @@ ASKS = {
         {
             "{hoped}": "{saved_alone} minutes saved on one path. But there is another path as long as the "
             "first.",
-            "{alone}": "Nothing gained. The path through load_dim was just as long, and nobody touched it.",
             "6": "As if half of the saving arrived. It is all or nothing: another path is as long, or it is "
             "not.",
+            "{alone}": "Nothing gained. The path through load_dim was just as long, and nobody touched it.",
         },
         answer=lambda: planning.critical_path(planning.what_if(day(), process=1)).length,
         reveal=lambda: planning.what_if(day(), process=1).draw(),
@@ -212,10 +212,10 @@ ASKS = {
         {
             "{half_m4:.1f}": "That would be so if all the work could be cut into equal slices.",
             "{floor}": "That is the floor. Are you there yet?",
-            "{m6}": "Not a minute gained. There are {files} pieces of process, but load_dim holds a slot "
-            "too, so one piece still waits for a second round.",
             "8": "It feels as if two more slots must buy something. Count who holds a slot while process "
             "runs.",
+            "{m6}": "Not a minute gained. There are {files} pieces of process, but load_dim holds a slot "
+            "too, so one piece still waits for a second round.",
         },
         answer=lambda: planning.makespan(six(), 6),
         reveal=lambda: plan(six(), 6),

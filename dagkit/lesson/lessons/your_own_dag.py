@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import planning
-from ...dag import Dag, Task
+from ...dag import Dag
+from ...task import Task
 from ..ask import Question
 from ..book import Lesson
 from ..maps import Edge, Map, Node

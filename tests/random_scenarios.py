@@ -1,0 +1,99 @@
+"""Random situations for the property tests, drawn from one ``random.Random``."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import dagkit as dk
+from dagkit.trigger_rules import RULES
+
+OUTCOMES = ("success", "success", "success", "fail", "fail", "fail_hard", "skip")
+PLAIN_RULES = [rule for rule in RULES if rule != "all_done_setup_success"]
+
+
+def script(rng: Random) -> list[str]:
+    return rng.choices(OUTCOMES, k=rng.randint(0, 3))
+
+
+def random_tasks(rng: Random, size: int, *, rules: list[str], kinds: float = 0.15, limits: bool = True,
+                 past: bool = False) -> list[dk.Task]:
+    """Tasks in a random declaration order. ``kinds``: how often a branch, short circuit, setup, ... turns up."""
+    names = [f"t{i}" for i in range(size)]
+    up = {t: rng.sample(names[:i], min(i, rng.choice((0, 1, 1, 2, 3)))) for i, t in enumerate(names)}
+    specs: dict[str, dict[str, Any]] = {}
+    for t in names:
+        spec: dict[str, Any] = {"upstream": up[t], "duration": rng.choice((1, 1, 2, 3, 7)),
+                                "trigger_rule": rng.choice((*rules, "all_success"))}
+        if rng.random() < 0.4:
+            spec |= {"retries": rng.randint(1, 3), "retry_delay": rng.choice((0, 1, 2, 2.5, 4))}
+            if rng.random() < 0.2:
+                spec |= {"retry_exponential_backoff": rng.choice((True, 1, 1.5)),
+                         "max_retry_delay": rng.choice((None, 5))}
+        if rng.random() < kinds / 3:
+            spec["execution_timeout"] = rng.choice((1, 2, 2.5))
+        below = [d for d in names if t in up[d]]
+        if rng.random() < kinds:
+            spec |= rng.choice(({"branch": rng.sample(below, rng.randint(0, len(below)))},
+                                {"short_circuit": "hard"}, {"short_circuit": "soft"}, {"is_setup": True},
+                                {"is_teardown": True, "trigger_rule": "all_success",
+                                 "on_failure_fail_dagrun": rng.random() < 0.5},
+                                {"empty": True}))
+        if limits:
+            spec |= {"priority_weight": rng.choice((0, 1, 1, 2, -3, 9)), "pool": rng.choice(("p", "q", "default_pool")),
+                     "weight_rule": rng.choice(("downstream", "upstream", "absolute")),
+                     "pool_slots": rng.choice((1, 1, 1, 2, 3))}
+            if rng.random() < 0.15:
+                spec["max_active_tis_per_dag"] = rng.randint(1, 2)
+            if rng.random() < 0.1:
+                spec["max_active_tis_per_dagrun"] = 1
+        if past and rng.random() < 0.3:
+            spec[rng.choice(("depends_on_past", "wait_for_downstream"))] = True
+        specs[t] = spec
+    declared = rng.sample(names, size)
+    return [dk.Task(t, **specs[t]) for t in declared]
+
+
+def random_dag(rng: Random, dag_id: str = "d", size: int | None = None, **options: Any) -> dk.Dag:
+    fail_fast = rng.random() < 0.15
+    tasks = random_tasks(rng, size or rng.randint(1, 9), rules=["all_success"] if fail_fast else PLAIN_RULES, **options)
+    return dk.Dag(dag_id, tasks, fail_fast=fail_fast,
+                  max_active_tasks=rng.choice((1, 2, 3, 16)) if options.get("limits", True) else 10_000,
+                  max_active_runs=rng.choice((1, 2, 16)),
+                  dagrun_timeout=rng.choice((3, 8, 20.5)) if rng.random() < 0.15 else None)
+
+
+def random_scenario(rng: Random, pacing: str | None = None) -> dk.Scenario:
+    """Anything the reference scheduler can play: several Dags and runs, every limit, every rule."""
+    several = rng.random() < 0.3
+    past = rng.random() < 0.4
+    dags = [random_dag(rng, dag_id, past=past) for dag_id in (("d", "e") if several else ("d",))]
+    runs = {dag.dag_id: dk.Runs(rng.choice((1, 1, 2, 3)), every=rng.choice((0, 0, 1, 4)), start=rng.choice((1, 1, 3)))
+            for dag in dags}
+    names = sorted({task.task_id for dag in dags for task in dag})
+    # Some situations hold a pool that does not exist, or one too small: Airflow accepts both.
+    pools = {"p": rng.choice((1, 2, 3, 4)), "q": rng.choice((3, 5, -1)), "default_pool": rng.choice((3, 128))}
+    if rng.random() < 0.1:
+        pools.pop("p")
+    elif rng.random() < 0.05:
+        pools["p"] = 0
+    return dk.Scenario(
+        dags, pools=pools, runs=runs,
+        outcomes={t: script(rng) for t in names if rng.random() < 0.5},
+        durations={t: rng.randint(1, 5) for t in names if rng.random() < 0.1},
+        initial={rng.choice(names): rng.choice(("success", "failed", "skipped", "removed"))}
+        if rng.random() < 0.15 else None,
+        executor=dk.LocalExecutor(parallelism=rng.choice((None, 1, 3)), handover=rng.choice((0, 1, 1, 3))),
+        config=dk.Config(pacing=pacing or rng.choice(("lesson", "airflow")), parallelism=rng.choice((1, 2, 4, 32)),
+                         schedulers=rng.choice((1, 1, 2)), max_tis_per_query=rng.choice((0, 1, 2, 16))))
+
+
+def early_child_of_a_branch(scenario: dk.Scenario) -> bool:
+    """Whether a task may start before the branch (or short circuit) above it has chosen.
+
+    Airflow can then skip it while it runs, in a pass in which nothing else happens: see test_lifecycle.
+    """
+    early = ("always", "one_success", "one_failed", "one_done")
+    return any(task.trigger_rule in early and any(dag[u].branch is not None or dag[u].short_circuit is not None
+                                                  for u in task.upstream)
+               for dag in scenario.dags for task in dag)

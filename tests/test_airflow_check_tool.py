@@ -172,7 +172,7 @@ def test_the_deadlock_check_skips_a_running_child_that_its_branch_passed_by() ->
         "b": success | {"upstream": ["a"], "branch_follow": []},
         "late": success | {"upstream": ["a", "b"], "trigger_rule": "one_success", "duration": 5},
     }
-    model = naive.Model({"id": "x", "tasks": tasks}, {"a": 1, "b": 1, "late": 5}).replay()
+    model = naive.Model(naive.Shape({"id": "x", "tasks": tasks}), {"a": 1, "b": 1, "late": 5}).replay()
     assert model.state == {"a": "success", "b": "success", "late": "skipped"}
     assert model.run_state == "failed"
     assert model.ticks[-1] == {"sched": [], "set": {"late": "skipped"}}

@@ -4,10 +4,11 @@ It visits every task in every tick, knows nothing of dagkit, and is trusted for 
 reproduces the recording of the real Airflow tick for tick. With it a case can be replayed under timings the
 recording did not use; whether its outcome survives them is its timing class:
 
-free        the same final states, tries and run state under every timing tried: a skip or failure reaches the
-            next level in the same pass or the next one, an attempt waits one tick in the queue or none, and
-            in each of these four ways two dozen random sets of durations
-phase_free  the same under the four ways with the case's own durations
+free        the same final states, tries and run state under every timing tried: a skip or failure is seen one
+            level down in the next pass, later in the same pass level by level, or later in the same walk over
+            the tasks (see CASCADES); an attempt waits one tick in the queue or none; and in each of these
+            six ways two dozen random sets of durations
+phase_free  the same under the six ways with the case's own durations
 exact       anything else: the model does not reproduce the recording, or it had to use the one rule that no
             other timing shares, that a deadlock check made while a task runs may skip that task (`_runnable`)
 """
@@ -15,7 +16,7 @@ exact       anything else: the model does not reproduce the recording, or it had
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -25,6 +26,7 @@ from typing import Any
 FINISHED = ("success", "failed", "skipped", "upstream_failed", "removed")
 FAILED = ("failed", "upstream_failed")
 BLOCKS_DEADLOCK_CHECK = ("depends_on_past", "max_active_tis_per_dag", "max_active_tis_per_dagrun")
+CASCADES = ("next", "rounds", "walk")
 DURATION_SETS = 24
 DURATIONS = (1, 1, 2, 3, 5, 9, 17)  # uneven, so that a long chain can beat one slow task
 TICK_LIMIT = 2000
@@ -32,9 +34,15 @@ TICK_LIMIT = 2000
 
 @dataclass
 class Shape:
-    """The tasks of a case and their relatives."""
+    """The tasks of a case and their relatives, worked out once for all its replays."""
 
-    tasks: dict[str, dict[str, Any]]
+    case: dict[str, Any]
+
+    @property
+    def tasks(self) -> dict[str, dict[str, Any]]:
+        """The tasks as the case lists them."""
+        found: dict[str, dict[str, Any]] = self.case["tasks"]
+        return found
 
     @cached_property
     def children(self) -> dict[str, list[str]]:
@@ -139,16 +147,15 @@ def rule_verdict(rule: str, states: list[str], setups: list[str]) -> str:
 class Model:
     """One replay of a case under one timing."""
 
-    case: dict[str, Any]
+    shape: Shape
     durations: dict[str, int]
-    same_pass: bool = False
+    cascade: str = "next"  # one of CASCADES
     queue_ticks: int = 0
     ticks: list[dict[str, Any]] = field(default_factory=list)
     run_state: str = "running"
 
     def __post_init__(self) -> None:
-        self.shape = Shape(self.case["tasks"])
-        self.state = dict.fromkeys(self.shape.tasks, "none") | self.case.get("initial", {})
+        self.state = dict.fromkeys(self.shape.tasks, "none") | self.shape.case.get("initial", {})
         self.tries = dict.fromkeys(self.shape.tasks, 0)
         self.passed_by = False  # the deadlock check skipped a task that was running
         self.asked: dict[str, list[str]] = {}  # branch -> what it asked to skip
@@ -165,11 +172,15 @@ class Model:
         return self.state, self.tries, self.run_state
 
     def _tick(self) -> bool:
+        if self.ticks and self.ticks[-1] == {"sched": [], "end": {}}:
+            self.ticks.append({"sched": []})  # nothing has changed since, so this pass finds the same
+            self._work(self.ticks[-1])
+            return False
         unfinished = [task for task, state in self.state.items() if state not in FINISHED]
         ready, written = self._pass()
-        while self.same_pass and (more := self._pass()) != ([], {}):
+        while self.cascade != "next" and (more := self._pass()) != ([], {}):
             ready, written = ready + more[0], written | more[1]
-        if self.same_pass:
+        if self.cascade != "next":
             unfinished = [task for task, state in self.state.items() if state not in FINISHED]
         tick: dict[str, Any] = {"sched": sorted(ready)} | ({"set": written} if written else {})
         self.ticks.append(tick)
@@ -183,16 +194,23 @@ class Model:
 
     def _pass(self) -> tuple[list[str], dict[str, str]]:
         waiting = [task for task, state in self.state.items() if state in ("none", "up_for_retry")]
-        verdicts = {task: self._verdict(task) for task in waiting}
-        ready = [task for task, verdict in verdicts.items() if verdict == "run"]
-        written = {task: v for task, v in sorted(verdicts.items()) if v not in ("run", "wait")}
-        self.state |= written
-        for task in ready:
-            self.state[task] = "queued"
-            self.tries[task] += 1
-            start = len(self.ticks) + 1 + self.queue_ticks
-            self.due[task] = (start, start + self.durations[task] - 1)
+        pairs: Iterable[tuple[str, str]] = ((task, self._verdict(task)) for task in waiting)
+        if self.cascade != "walk":
+            pairs = list(pairs)  # all judged before any is written
+        ready, written = [], {}
+        for task, verdict in pairs:
+            if verdict == "run":
+                ready.append(task)
+                self._queue(task)
+            elif verdict != "wait":
+                self.state[task] = written[task] = verdict
         return ready, written
+
+    def _queue(self, task: str) -> None:
+        self.state[task] = "queued"
+        self.tries[task] += 1
+        start = len(self.ticks) + 1 + self.queue_ticks
+        self.due[task] = (start, start + self.durations[task] - 1)
 
     def _verdict(self, task: str) -> str:
         spec, shape = self.shape.tasks[task], self.shape
@@ -261,7 +279,7 @@ class Model:
                 if self.state[other] not in ("running", "success", "failed"):
                     self.state[other] = "skipped"
         self.state[task] = tick["end"][task] = new
-        if new == "failed" and self.case.get("fail_fast"):
+        if new == "failed" and self.shape.case.get("fail_fast"):
             self._stop_others(task)
 
     def _stop_others(self, task: str) -> None:
@@ -281,7 +299,7 @@ def own_durations(case: dict[str, Any]) -> dict[str, int]:
 
 def reproduces(case: dict[str, Any]) -> bool:
     """Whether the model gives the recorded final states, tries, run state and every recorded tick."""
-    return _same(Model(case, own_durations(case)).replay(), case)
+    return _same(Model(Shape(case), own_durations(case)).replay(), case)
 
 
 def _same(model: Model, case: dict[str, Any]) -> bool:
@@ -293,19 +311,20 @@ def timing_class(case: dict[str, Any], seed: int = 0) -> str:
     """free, phase_free or exact, as described at the top of this module."""
     own = own_durations(case)
     recorded = (case["final"], case["tries"], case["dag_run_state"])
-    model = Model(case, own).replay()
+    shape = Shape(case)
+    model = Model(shape, own).replay()
     if not _same(model, case) or model.passed_by:
         return "exact"
-    if any(result != recorded for result in _four_ways(case, own)):
+    if any(result != recorded for result in _six_ways(shape, own)):
         return "exact"
     rng = Random(f"timing {seed} {case['id']}")
     for _ in range(DURATION_SETS):
         durations = {task: rng.choice(DURATIONS) for task in own}
-        if any(result != recorded for result in _four_ways(case, durations)):
+        if any(result != recorded for result in _six_ways(shape, durations)):
             return "phase_free"
     return "free"
 
 
-def _four_ways(case: dict[str, Any], durations: dict[str, int]) -> Iterator[tuple[Any, ...]]:
-    for same_pass, queue_ticks in product((False, True), (0, 1)):
-        yield Model(case, durations, same_pass, queue_ticks).replay().result()
+def _six_ways(shape: Shape, durations: dict[str, int]) -> Iterator[tuple[Any, ...]]:
+    for cascade, queue_ticks in product(CASCADES, (0, 1)):
+        yield Model(shape, durations, cascade, queue_ticks).replay().result()

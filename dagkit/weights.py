@@ -10,11 +10,12 @@ Every relative counts once, however many paths lead to it (recorded from Airflow
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from .dag import Dag
 from .graph import Graph
 
-BLOCK_BYTES = 64_000_000
+BLOCK_BYTES = 32_000_000
 """About how much memory the sets of relatives may take at a time."""
 
 Neighbours = Sequence[Sequence[int]]
@@ -73,14 +74,15 @@ def _set_sums(near: Neighbours, order: Sequence[int], weights: Sequence[int], wa
               ) -> dict[int, int]:
     """For each wanted task, the weights of the set of all it reaches.
 
-    A set is the bits of one integer. To bound the memory, relatives are counted a block of positions at a
-    time: a task only reaches earlier positions, so each pass starts at its block.
+    A set is the bits of one integer, dropped after its last use. To bound the memory, relatives are counted a
+    block of positions at a time: a task only reaches earlier positions, so each pass starts at its block.
     """
-    sums = dict.fromkeys(wanted, 0)
     members = _reached(near, order, wanted)
     place = {i: p for p, i in enumerate(members)}
     nexts = [[place[n] for n in near[i]] for i in members]
-    size = max(64, 8 * BLOCK_BYTES // len(members))
+    last_used, alive = _last_uses(nexts)
+    sums = dict.fromkeys(wanted, 0)
+    size = max(64, 8 * BLOCK_BYTES // alive)
     for begin in range(0, len(members), size):
         end = min(begin + size, len(members))
         weigh = _scales([weights[i] for i in members[begin:end]])
@@ -92,7 +94,22 @@ def _set_sums(near: Neighbours, order: Sequence[int], weights: Sequence[int], wa
             if reached and members[p] in sums:
                 sums[members[p]] += weigh(reached)
             sets[p] = reached | 1 << p - begin if p < end else reached
+            for q in last_used[p]:
+                sets[q] = 0
     return sums
+
+
+def _last_uses(nexts: Neighbours) -> tuple[list[list[int]], int]:
+    """The positions that are needed for the last time at each position, and how many are needed at most at once."""
+    last_user = list(range(len(nexts)))
+    for p, qs in enumerate(nexts):
+        for q in qs:
+            last_user[q] = p
+    last_used: list[list[int]] = [[] for _ in nexts]
+    for q, p in enumerate(last_user):
+        last_used[p].append(q)
+    alive = accumulate(1 - len(dropped) for dropped in last_used)
+    return last_used, 1 + max(alive)
 
 
 def _reached(near: Neighbours, order: Sequence[int], wanted: Sequence[int]) -> list[int]:
@@ -114,6 +131,7 @@ def _scales(weights: Sequence[int]) -> Callable[[int], int]:
         return lambda bits: least * bits.bit_count()
     digits = []
     for digit in range((max(weights) - least).bit_length()):
-        text = "".join("1" if w - least >> digit & 1 else "0" for w in reversed(weights))
-        digits.append((1 << digit, int(text, 2)))
+        mask = int("".join("1" if w - least >> digit & 1 else "0" for w in reversed(weights)), 2)
+        if mask:
+            digits.append((1 << digit, mask))
     return lambda bits: least * bits.bit_count() + sum([v * (bits & mask).bit_count() for v, mask in digits])

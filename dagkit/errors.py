@@ -64,7 +64,7 @@ def choices(known: Iterable[object], limit: int = 8) -> str:
     >>> choices(["a", "b", "c"], limit=2)
     'a, b, ... (3 in all)'
     """
-    names = [shown(k) for k in known]
+    names = list(known)
     if len(names) <= limit:
-        return ", ".join(names)
-    return ", ".join(names[:limit]) + f", ... ({len(names)} in all)"
+        return ", ".join(shown(name) for name in names)
+    return ", ".join(shown(name) for name in names[:limit]) + f", ... ({len(names)} in all)"

@@ -6,7 +6,8 @@ the tick.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from .errors import choices, nearest, shown
 from .executors import Worker
 from .faults import LoseMessage, LoseWorker
 from .states import (
+    ACTIVE,
     AWAITING_INPUT,
     DEFERRED,
     EXECUTION,
@@ -36,12 +38,11 @@ from .states import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from .engine.core import Run
     from .trace import Trace
 
 MANY = 5   # names in a sentence
+MOST_BLOCKERS = 100
 KNOWN_AHEAD = frozenset({"retry_delay", "running", "reschedule", "run_not_due", "lost_worker", "message_lost"})
 """Reasons whose end is fixed beforehand: a delay or a timeout."""
 
@@ -68,51 +69,57 @@ class Reason:
         return f"{shown(self.label)} is {self.state}: {self.text}"
 
 
-@dataclass(frozen=True)
-class Meter:
-    """One pool or cap over time. size: its places, None for unlimited. used: (tick, places in use) at each change."""
-
-    name: str
-    kind: str
-    size: int | None
-    used: list[tuple[int, int]]
-
-
 class Situation:
-    """The states of all task instances at the end of one tick, ready to be asked."""
+    """The states of all task instances at the end of one tick, ready to be asked. It can move on to a later tick.
+
+    codes: state number by TI. active: TIs that are queued, running or parked. holders: for each limit in use, the TIs
+    that hold places in it and how many.
+    """
 
     def __init__(self, trace: Trace, tick: int):
         self.trace, self.tick = trace, tick
+        self.codes = bytearray(trace._codes_at(tick).tobytes())
+        self._known: dict[Any, Any] = {}                   # answers that hold for a whole class of TIs in this tick
+
+    def advance(self, tick: int) -> None:
+        """Move to a later tick; only what changed since is looked at."""
+        trace = self.trace
+        first, last = trace._events_until(self.tick), trace._events_until(tick)
+        self.tick = tick
+        self._known.clear()
+        for ti, new in zip(trace._event_ti[first:last], trace._event_new[first:last], strict=True):
+            old, self.codes[ti] = self.codes[ti], new
+            if "active" in self.__dict__:
+                (self.active.add if new in ACTIVE else self.active.discard)(ti)
+            if "holders" in self.__dict__:
+                for need in needs(trace, ti):
+                    if held(need, old) and not held(need, new):
+                        del self.holders[need.limit][ti]
+                    elif held(need, new):
+                        self.holders.setdefault(need.limit, {})[ti] = need.places
 
     @cached_property
-    def codes(self) -> np.ndarray:
-        return self.trace._codes_at(self.tick)
+    def active(self) -> set[int]:
+        return {ti for ti, code in enumerate(self.codes) if code in ACTIVE}
 
     @cached_property
-    def active(self) -> list[int]:
-        """TIs that are queued or running, or parked while they keep a place."""
-        import numpy as np
-        return np.flatnonzero(np.isin(self.codes, [QUEUED, RUNNING, DEFERRED, AWAITING_INPUT])).tolist()
-
-    @cached_property
-    def holders(self) -> dict[LimitName, list[tuple[int, int]]]:
-        """For each limit in use, the TIs that hold places in it: (ti, places)."""
-        found: dict[LimitName, list[tuple[int, int]]] = {}
+    def holders(self) -> dict[LimitName, dict[int, int]]:
+        found: dict[LimitName, dict[int, int]] = {}
         for ti in self.active:
-            executing = int(self.codes[ti]) in EXECUTION
             for need in needs(self.trace, ti):
-                if executing or need.kept:
-                    found.setdefault(need.limit, []).append((ti, need.places))
+                if held(need, self.codes[ti]):
+                    found.setdefault(need.limit, {})[ti] = need.places
         return found
 
     def used(self, limit: LimitName) -> int:
-        return sum(places for _, places in self.holders.get(limit, ()))
+        return sum(self.holders.get(limit, {}).values())
 
     def reason(self, ti: int) -> Reason:
-        state = int(self.codes[ti])
+        """Why one TI is where it is. At most MOST_BLOCKERS blockers are named."""
+        state = self.codes[ti]
         code, text, blockers, remedy = self._why(ti, state)
         return Reason(self.trace._label(ti, self.tick), NAMES[state], code, text,
-                      tuple(self.trace._label(b, self.tick) for b in blockers), remedy)
+                      tuple(self.trace._label(b, self.tick) for b in blockers[:MOST_BLOCKERS]), remedy)
 
     def _why(self, ti: int, state: int) -> tuple[str, str, Sequence[int], str]:
         run = self.trace._run_of[ti]
@@ -163,20 +170,20 @@ class Situation:
         view: Any = _View(self.trace)
         rule = plan.rule[task]
         above = [u for t in plan.up[task] for u in relevant(view, ti, run, t)]
-        open_above = [u for u in above if int(self.codes[u]) not in FINISHED]
+        open_above = [u for u in above if self.codes[u] not in FINISHED]
         if open_above and rule != "always":
             return ("trigger_rule", f"trigger rule {rule} waits for {self._names(open_above)}.", open_above, "")
         for kind, tasks, words in (("setup", plan.indirect_setups, "its setup"),
                                    ("teardown_scope", plan.scope, "the work between its setup and itself:")):
             still = [u for t in tasks.get(task, ()) for u in relevant(view, ti, run, t)
-                     if int(self.codes[u]) not in FINISHED]
+                     if self.codes[u] not in FINISHED]
             if still:
                 return kind, f"it waits for {words} {self._names(still)}.", still, ""
         if task in plan.past and run.number:
             return self._past(ti, run, task)
-        decided = trigger_rules.verdict(rule, [int(self.codes[u]) for u in above])
+        decided = trigger_rules.verdict(rule, [self.codes[u] for u in above])
         if decided == trigger_rules.WAIT:
-            gone = [u for u in above if int(self.codes[u]) == REMOVED]
+            gone = [u for u in above if self.codes[u] == REMOVED]
             return ("trigger_rule", f"trigger rule {rule} can never hold, because {self._names(gone)} "
                     "was removed from the Dag.", gone, "clear or mark the task")
         return "next_pass", "its dependencies are met; the scheduler looks at it in its next pass.", (), ""
@@ -190,11 +197,11 @@ class Situation:
             return ("previous_run", "the run before it has no such task, and depends_on_past never lets it pass.", (),
                     "set ignore_first_depends_on_past, or mark the earlier one success")
         wanted = [same, *(before.plan.down[same] if spec.wait_for_downstream else ())]
-        still = [i for t in wanted for i in before.tis(t) if int(self.codes[i]) not in (SUCCESS, SKIPPED)]
+        still = [i for t in wanted for i in before.tis(t) if self.codes[i] not in (SUCCESS, SKIPPED)]
         knob = "wait_for_downstream" if spec.wait_for_downstream else "depends_on_past"
         if not still:
             return "next_pass", "its dependencies are met; the scheduler looks at it in its next pass.", (), ""
-        states = choices(f"{self._names([i])} ({NAMES[int(self.codes[i])]})" for i in still[:MANY])
+        states = choices(f"{self._names([i])} ({NAMES[self.codes[i]]})" for i in still[:MANY])
         return ("previous_run", f"{knob}: the previous run must first have {states} succeeded or skipped.", still,
                 "mend the previous run")
 
@@ -205,6 +212,12 @@ class Situation:
             return "run_ended", f"its run has ended ({run.state}), so it is not queued any more.", (), "clear the task"
         if why := self._paused(run):
             return "paused", f"its Dag is paused ({why}).", (), "unpause the Dag"
+        key = id(run), run.plan.cls[self.trace._task_of[ti]]
+        if key not in self._known:
+            self._known[key] = self._limits(ti)
+        return self._known[key]
+
+    def _limits(self, ti: int) -> tuple[str, str, Sequence[int], str]:
         for need in needs(self.trace, ti):
             used = self.used(need.limit)
             if used + need.places > need.cap:
@@ -213,7 +226,7 @@ class Situation:
 
     def _full(self, need: Need, used: int) -> tuple[str, str, Sequence[int], str]:
         limit, cap = need.limit, int(need.cap)
-        holders = [ti for ti, _ in self.holders.get(limit, ())]
+        holders = sorted(self.holders.get(limit, ()))
         if limit.kind == "pool":
             pool = shown(limit.name)
             if limit.name not in self.trace._now.pools:
@@ -251,7 +264,7 @@ class Situation:
                     f"start a worker that listens to '{shown(task.queue)}', or change the task's queue")
         if staff is not None:
             able = [w for w in staff if w.serves(task.queue)]
-            busy = [i for i in self.active if self._shares_worker(i, name, able)]
+            busy = [i for i in sorted(self.active) if self._shares_worker(i, name, able)]
             if len(busy) >= sum(w.concurrency for w in able):
                 return ("worker_slots", f"all {len(busy)} worker slots for queue '{shown(task.queue)}' of {shown(name)} "
                         f"are taken by {self._names(busy)}.", busy, "add workers or raise their concurrency")
@@ -260,7 +273,7 @@ class Situation:
 
     def _shares_worker(self, ti: int, executor: str, staff: list[Worker]) -> bool:
         task = self.trace._run_of[ti].plan.tasks[self.trace._task_of[ti]]
-        return (int(self.codes[ti]) == RUNNING and self.trace._now.executor.name_of(task.executor) == executor
+        return (self.codes[ti] == RUNNING and self.trace._now.executor.name_of(task.executor) == executor
                 and any(w.serves(task.queue) for w in staff))
 
     def _fault_tis(self, fault: Any) -> list[int]:
@@ -283,7 +296,7 @@ class Situation:
         if state == DEFERRED:
             config = self.trace._now.config
             room = config.triggerers * config.triggerer_capacity
-            deferred = [i for i in self.active if int(self.codes[i]) == DEFERRED]
+            deferred = [i for i in sorted(self.active) if self.codes[i] == DEFERRED]
             if not config.triggerers:
                 return "triggerer", "no triggerer runs, so nothing watches for its event.", (), "start a triggerer"
             if len(deferred) > room:
@@ -327,7 +340,9 @@ class Situation:
         return next((t for t, _, _ in self.trace._changes_of(ti) if t > self.tick), None)
 
     def _names(self, tis: Sequence[int]) -> str:
-        return choices((self.trace._label(ti, self.tick) for ti in tis), MANY)
+        """The labels of the first few, and how many there are."""
+        named = ", ".join(shown(self.trace._label(ti, self.tick)) for ti in tis[:MANY])
+        return named if len(tis) <= MANY else f"{named}, ... ({len(tis)} in all)"
 
 
 class _View:
@@ -363,15 +378,42 @@ def needs(trace: Trace, ti: int) -> list[Need]:
     return cache[key]
 
 
-def reason(trace: Trace, ti: int, tick: int) -> Reason:
-    """The reason of one TI at the end of a tick, under the rules and limits that held then."""
+def held(need: Need, state: int) -> int:
+    """The places of a limit that a TI in this state holds."""
+    if state in EXECUTION or (need.kept and state in (DEFERRED, AWAITING_INPUT)):
+        return need.places
+    return 0
+
+
+def situation(trace: Trace, tick: int) -> Situation:
+    """The situation at the end of a tick, under the rules and limits that held then."""
     then = trace._until(tick)
     cache: dict[int, Situation] = then.__dict__.setdefault("_situations", {})
     if tick not in cache:
-        if len(cache) > 2000:
+        if len(cache) >= 8:
             cache.clear()
         cache[tick] = Situation(then, tick)
-    return cache[tick].reason(ti if then is trace else then._ti(trace._label(ti, tick)))
+    return cache[tick]
+
+
+def _twin(trace: Trace, then: Trace, ti: int) -> int:
+    """The TI in the trace as it was before later changes."""
+    twin = ti if then is trace else then._same(trace, ti)
+    return ti if twin is None else twin
+
+
+def brief(trace: Trace, ti: int, tick: int) -> tuple[str, str, str]:
+    """(state, code, text) of one TI at the end of a tick: the reason without its names."""
+    at = situation(trace, tick)
+    twin = _twin(trace, at.trace, ti)
+    code, text, _, _ = at._why(twin, at.codes[twin])
+    return NAMES[at.codes[twin]], code, text
+
+
+def reason(trace: Trace, ti: int, tick: int) -> Reason:
+    """The reason of one TI at the end of a tick, under the rules and limits that held then."""
+    at = situation(trace, tick)
+    return at.reason(_twin(trace, at.trace, ti))
 
 
 def explain(trace: Trace, ti: int, tick: int) -> Reason:
@@ -381,75 +423,27 @@ def explain(trace: Trace, ti: int, tick: int) -> Reason:
     return replace(why, unblocks_at=at, known_ahead=at is not None and why.code in KNOWN_AHEAD)
 
 
-def timeline(trace: Trace, ti: int) -> Iterator[tuple[int, int, Reason]]:
-    """The reasons of one TI over time, equal neighbours joined; ends at the trace's last tick."""
-    last = trace.last_tick
-    start, current = 0, reason(trace, ti, 0)
-    for tick in dict.fromkeys(trace._tick_no):
-        if tick > last:
-            break
-        following = reason(trace, ti, tick)
-        if following != current:
-            yield start, tick - 1, current
-            start, current = tick, following
-    yield start, last, current
-
-
-def meters(trace: Trace) -> list[Meter]:
-    """Usage over time of each limit that some TI could meet, from the events."""
-    caps: dict[LimitName, float] = {}
-    for ti in range(len(trace._task_of)):
-        for need in needs(trace, ti):
-            caps.setdefault(need.limit, need.cap)
-    used = dict.fromkeys(caps, 0)
-    series: dict[LimitName, list[tuple[int, int]]] = {limit: [(0, 0)] for limit in caps}
-    for tick, ti, old, new in zip(trace._event_tick.tolist(), trace._event_ti, trace._event_old, trace._event_new,
-                                  strict=True):
-        for need in needs(trace, ti):
-            change = _holds(need, new) - _holds(need, old)
-            if change:
-                used[need.limit] += change
-                line = series[need.limit]
-                if line[-1][0] == tick:
-                    line[-1] = (tick, used[need.limit])
-                else:
-                    line.append((tick, used[need.limit]))
-    return [Meter(meter_name(limit), limit.kind, None if caps[limit] == float("inf") else int(caps[limit]),
-                  [line[0], *(b for a, b in zip(line, line[1:], strict=False) if a[1] != b[1])])
-            for limit, line in series.items()]
-
-
-def _holds(need: Need, state: int) -> int:
-    if state in EXECUTION or (need.kept and state in (DEFERRED, AWAITING_INPUT)):
-        return need.places
-    return 0
-
-
-def meter_name(limit: LimitName) -> str:
-    run = "" if limit.run is None else f"@{limit.run}"
-    return f"{limit.kind} {shown(limit.name)}{run}".strip() if limit.kind != "executor" else shown(limit.name)
-
-
-def warnings(trace: Trace) -> list[str]:
-    """What Airflow accepts although it can never work, unstarted work, and caps a reader may not expect."""
-    found: list[str] = []
-    scenario = trace._now
-    for plan in trace._plans:
-        found += plan.dag.warnings
-        for task in plan.tasks:
-            who = f"task '{shown(task.task_id)}'"
-            pool = scenario.pools.get(task.pool)
-            if pool is None:
-                found.append(f"{who}: pool '{shown(task.pool)}' does not exist; Airflow accepts that and never runs it."
-                             f"{nearest(task.pool, scenario.pools)}")
-            elif pool.slots != -1 and task.pool_slots > pool.slots:
-                found.append(f"{who}: it asks for {task.pool_slots} slots of pool '{shown(task.pool)}', which has "
-                             f"{pool.slots}; Airflow accepts that and never runs it.")
-    if trace.stalled:
-        codes = trace._codes_at(trace.last_tick)
-        stuck = [ti for ti in trace._order if int(codes[ti]) not in FINISHED]
-        for ti in stuck[:MANY]:
-            found.append(f"stalled: {reason(trace, ti, trace.last_tick)}")
-        if len(stuck) > MANY:
-            found.append(f"stalled: {len(stuck) - MANY} more task instances wait as well.")
+def timelines(trace: Trace, tis: Sequence[int]) -> dict[int, list[tuple[int, int, Reason]]]:
+    """For each TI its reasons over time as (from tick, to tick, Reason), equal neighbours joined."""
+    found: dict[int, list[tuple[int, int, Reason]]] = {ti: [] for ti in tis}
+    changes = sorted({tick for tick, _ in trace.scenario.changes})
+    ticks = sorted({0, *trace._tick_no, *changes})
+    for start in [0, *changes]:                            # between two changes the same rules and limits hold
+        then = trace._until(start)
+        end = next((c for c in changes if c > start), trace.last_tick + 1)
+        same = {ti: ti if then is trace else then._same(trace, ti) for ti in tis}
+        known = [ti for ti in tis if same[ti] is not None]
+        situation = Situation(then, start)
+        for tick in ticks[bisect_left(ticks, start):bisect_left(ticks, end)]:
+            situation.advance(tick)
+            for ti in known:
+                line, twin = found[ti], same[ti]
+                assert twin is not None
+                if line and situation.codes[twin] in FINISHED and line[-1][2].state == NAMES[situation.codes[twin]]:
+                    continue
+                why = situation.reason(twin)
+                if not line or line[-1][2] != why:
+                    if line:
+                        line[-1] = line[-1][0], tick - 1, line[-1][2]
+                    line.append((tick, trace.last_tick, why))
     return found

@@ -11,6 +11,7 @@ from typing import Any
 from . import executors, faults
 from .dag import Dag
 from .engine.core import Run
+from .engine.limits import LimitName
 from .engine.plan import Plan
 from .errors import DagkitError, FormatError, shown
 from .scenario import ACTIONS, Config, Pool, Runs, Scenario
@@ -137,6 +138,7 @@ def trace_to_json(trace: Trace) -> str:
         "event_ti": list(trace._event_ti), "event_new": list(trace._event_new),
         "causes": [[n, cause] for n, cause in sorted(trace._causes.items())],
         "pauses": [list(p) for p in trace._pauses],
+        "capped": [[list(limit), tick] for limit, tick in trace._capped], "window_cut": trace._window_cut,
         "gone": [[ti, name] for ti, name in sorted(trace._gone.items())],
     }, sort_keys=True, separators=(",", ":"))
 
@@ -187,4 +189,5 @@ def _build(data: Mapping[str, Any]) -> Trace:
         "born": {ti: born for ti, _, born in data["mapped"]},
         "tick_no": array("q", data["tick_no"]), "tick_end": array("q", ends), "event_ti": array("I", events),
         "event_new": bytearray(data["event_new"]), "causes": dict(data["causes"]),
-        "gone": dict(data["gone"]), "pauses": [tuple(p) for p in data["pauses"]]})
+        "gone": dict(data["gone"]), "pauses": [tuple(p) for p in data["pauses"]],
+        "capped": [(LimitName(*limit), tick) for limit, tick in data["capped"]], "window_cut": data["window_cut"]})

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import explain as _explain
 from .engine.core import Run, Sim
+from .engine.limits import LimitName
 from .engine.plan import Plan
 from .engine.script import readings
 from .errors import DagkitError, choices, nearest, shown
+from .meters import Meter, meters
+from .remarks import warnings
 from .scenario import Scenario
 from .states import AIRFLOW_VERSION, CODE, FAILED, FINISHED, NAMES, NONE, UP_FOR_RESCHEDULE, UPSTREAM_FAILED
 
@@ -57,6 +60,8 @@ class Trace:
         self._final_tries: array[int] = columns["tries"]
         self._gone: dict[int, str] = columns.get("gone", {})      # removed TIs: the task id they had
         self._pauses: list[tuple[int, str, str]] = columns.get("pauses", [])
+        self._capped: list[tuple[LimitName, int]] = columns.get("capped", [])   # limits that refused, and since when
+        self._window_cut: int | None = columns.get("window_cut")
         self._now: Scenario = columns["now"]                      # the scenario after its last change
         self._stopped_early: bool = columns.get("stopped_early", False)
 
@@ -70,7 +75,9 @@ class Trace:
         columns = {name: getattr(sim, name) for name in (
             "task_of", "run_of", "map_index", "born", "tick_no", "tick_end", "event_ti", "event_new", "causes", "tries",
             "gone", "pauses")}
-        return cls(sim.given, sim.plans, sim.runs, {"initial": initial, "now": sim.scenario, **columns})
+        return cls(sim.given, sim.plans, sim.runs, {
+            "initial": initial, "now": sim.scenario, "capped": sim.limits.refusals(), "window_cut": sim.window_cut,
+            **columns})
 
     def __repr__(self) -> str:
         dags = ", ".join(shown(plan.dag.dag_id) for plan in self._plans)
@@ -266,8 +273,8 @@ class Trace:
         rows = []
         for ti in self._order:
             if self._exists(ti, tick):
-                reason = _explain.reason(self, ti, tick)
-                rows.append((self._label(ti, tick), reason.state, reason.code, reason.text))
+                state, code, text = _explain.brief(self, ti, tick)
+                rows.append((self._label(ti, tick), state, code, text))
         return pd.DataFrame(rows, columns=["task", "state", "reason", "why"]).set_index("task")
 
     # ---- verdicts ---------------------------------------------------------------------------------------------
@@ -304,7 +311,7 @@ class Trace:
     @cached_property
     def warnings(self) -> list[str]:
         """What real Airflow accepts without a word although it goes wrong, and what a reader might not expect."""
-        return _explain.warnings(self)
+        return warnings(self)
 
     # ---- reasons ----------------------------------------------------------------------------------------------
 
@@ -321,8 +328,8 @@ class Trace:
     def why(self, task: str, *, run: int | None = None, dag_id: str | None = None) -> pd.DataFrame:
         """The reasons of one task instance over time, as intervals of ticks (both ends included)."""
         import pandas as pd
-        rows = [(start, end, r.state, r.code, r.text) for start, end, r in
-                _explain.timeline(self, self._ti(task, run, dag_id))]
+        ti = self._ti(task, run, dag_id)
+        rows = [(start, end, r.state, r.code, r.text) for start, end, r in _explain.timelines(self, [ti])[ti]]
         return pd.DataFrame(rows, columns=["from", "to", "state", "reason", "why"])
 
     def waiting(self, tick: int | None = None) -> pd.DataFrame:
@@ -333,12 +340,13 @@ class Trace:
     @cached_property
     def reasons(self) -> dict[str, list[tuple[int, int, _explain.Reason]]]:
         """For every label its reasons over time, as (from tick, to tick, Reason)."""
-        return {label: list(_explain.timeline(self, ti)) for label, ti in self._by_label.items()}
+        lines = _explain.timelines(self, self._order)
+        return {label: lines[ti] for label, ti in self._by_label.items()}
 
     @cached_property
-    def meters(self) -> list[_explain.Meter]:
+    def meters(self) -> list[Meter]:
         """How full each pool and cap is over time, for those that some task instance uses."""
-        return _explain.meters(self)
+        return meters(self)
 
     # ---- other forms ------------------------------------------------------------------------------------------
 
@@ -396,6 +404,16 @@ class Trace:
         if len(made) not in known:
             known[len(made)] = simulate(self.scenario.replace(changes=made))
         return known[len(made)]
+
+    def _same(self, other: Trace, ti: int) -> int | None:
+        """The TI of this trace that is another trace's ``ti``, or None if there is none here."""
+        run, index = other._run_of[ti], other._map_index.get(ti)
+        for mine in self._runs:
+            if mine.plan.number == run.plan.number and mine.number == run.number:
+                task = mine.plan.index.get(other._task_id(ti))
+                tis = () if task is None else mine.tis(task)
+                return next((i for i in tis if index in (None, 0) or self._map_index.get(i) == index), None)
+        return None
 
     def _columns(self) -> Iterator[Sequence[Any]]:
         yield from (self._initial, self._tick_no, self._tick_end, self._event_ti, self._event_new,

@@ -90,6 +90,7 @@ class Sim:
         self.next_run: dict[Run, Run] = {}
         self.script: Script
         self.initial: bytes = b""
+        self.window_cut: int | None = None             # airflow pacing: the first tick at which rows stayed hidden
         self.stop_at: int | None = None
         self.not_before: dict[int, int] = {}           # a waiting retry: the tick it may be scheduled
         self.ends: dict[int, int] = {}                 # TIs once stopped before their time: when they really end

@@ -9,6 +9,7 @@ TIs that move, never the TIs that wait.
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..scenario import Scenario
@@ -40,7 +41,9 @@ class Limits:
         self.number: dict[LimitName, int] = {}
         self.parked: list[dict[int, list[Any]] | None] = []   # per limit: places needed -> heap of (key, head)
         self.given_back: set[int] = set()                     # limits with parked heads where places became free
+        self.placed = count()
         self.open: set[tuple[int, int]] = set()               # gates of which a head may still be in the walk
+        self.first_refused: dict[int, int] = {}               # limits that refused a TI: the first tick
         self.walk: list[Any] = []                             # heap of (key, head, gate) to be asked in this pass
 
     def add(self, name: LimitName, cap: float) -> int:
@@ -52,6 +55,10 @@ class Limits:
             self.cap.append(cap)
             self.parked.append(None)
         return self.number[name]
+
+    def refusals(self) -> list[tuple[LimitName, int]]:
+        """The limits that held TIs back, and the tick at which each first did."""
+        return [(self.names[number], tick) for number, tick in sorted(self.first_refused.items())]
 
     def resize(self, number: int, cap: float) -> None:
         self.cap[number] = cap
@@ -134,7 +141,8 @@ def place(sim: Sim, head: Head) -> None:
         return
     ti = head.ready[0] & MASK
     weight = head.run.plan.weight[sim.task_of[ti]]
-    key = head.key = (-weight, head.run.logical, sim.map_index.get(ti, -1), sim.rank[ti])
+    number = next(sim.limits.placed)              # no two keys are equal, so heads themselves are never compared
+    key = head.key = (-weight, head.run.logical, sim.map_index.get(ti, -1), sim.rank[ti], number)
     gate = head.parked_at
     if gate is None:
         heappush(sim.limits.walk, (key, head, None))
@@ -210,6 +218,7 @@ def admit(sim: Sim) -> list[int]:
             heappop(ready)                                     # skipped or cleared while it waited
         if refused is not None:
             park(limits, head, refused)
+            limits.first_refused.setdefault(refused[0], sim.now)
         place(sim, head)
         if gate is not None and gate != refused:
             pull(limits, gate)

@@ -32,6 +32,8 @@ def admit(sim: Sim) -> list[int]:
     table.put_back({row.ti for row in rows})
     if rows and limits.walk:
         sim.calendar.look[sim.now + 1]        # the next loop looks at what the window left out
+        if size == config.max_tis_per_query and sim.window_cut is None:
+            sim.window_cut = sim.now
     return [row.ti for row in rows]
 
 
@@ -85,6 +87,7 @@ class Table:
                 pull(limits, gate)
             if full is not None and ready:
                 park(limits, head, full)
+                limits.first_refused.setdefault(full[0], sim.now)
             elif ready:
                 ready_key = heappop(ready)
                 ti = ready_key & MASK

@@ -113,7 +113,7 @@ def record_weights(case: dict[str, Any], session: Any) -> dict[str, int]:
     run = dags.create_run(dag, session)
     columns = select(TaskInstance.task_id, TaskInstance.priority_weight)
     rows = session.execute(columns.where(TaskInstance.dag_id == run.dag_id))
-    found = dict(rows)
+    found = {row.task_id: row.priority_weight for row in rows}
     return {task_id: found[task_id] for task_id in case["tasks"]}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -102,6 +103,7 @@ _COMPARE: dict[type, Callable[[Any, Any], Any]] = {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }
+_WIDE = re.compile(r"\d{4}")  # a format that would fill thousands of columns
 _ENUMS = ("TriggerRule", "WeightRule")  # TriggerRule.ALL_DONE is the text "all_done"
 _PLAIN = (str, int, float, bool, type(None))
 
@@ -316,7 +318,9 @@ class Reader:
     def formatted(self, part: Any, value: Any, scope: Scope) -> Any:
         spec = self.value(part.format_spec, scope) if is_plain(value) and part.format_spec else UNKNOWN
         try:
-            return _short(format(value, spec)) if isinstance(spec, str) and len(spec) < 10 else UNKNOWN
+            return (
+                _short(format(value, spec)) if isinstance(spec, str) and not _WIDE.search(spec) else UNKNOWN
+            )
         except (ValueError, TypeError):
             return UNKNOWN
 

@@ -28,13 +28,14 @@ DEFINITION = "https://airflow.apache.org/docs/task-sdk/stable/"
 MAX_SOURCE = 2_000_000  # characters
 MAX_REMARKS = 40
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+airflow\b", re.M)
+_YAML = re.compile(r"(?:\s|#[^\n]*\n)*(?:---|- |[\w.-]+:\s)")
 _EMPTY = ("EmptyOperator", "DummyOperator", "ExternalTaskMarker")
 _BRANCHING = ("branch", "short_circuit", "ShortCircuitOperator", "LatestOnlyOperator")
 
 
 def matches_text(text: str) -> bool:
-    """Python that imports airflow."""
-    return bool(_IMPORT.search(text))
+    """Python that imports airflow, and not YAML with such Python in it."""
+    return bool(_IMPORT.search(text)) and not _YAML.match(text)
 
 
 def read(source: Source, *, dag_id: str | None = None) -> Loaded:

@@ -91,7 +91,7 @@ def parse_depends(source: Source, task: str, text: str) -> Expression:
     while at < len(text):
         found = _WORD.match(text, at)
         if found is None or (operand == (found[1] in ("&&", "||", ")"))):
-            raise wrong(f"'{shown(text[at : at + 20])}'")
+            raise wrong(f"'{shown(text[at : at + 20].strip())}'")
         at = found.end()
         sign, name, result = found[1], found[2], found[3]
         if name:

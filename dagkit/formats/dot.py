@@ -189,7 +189,6 @@ class _Parser:
             found = self._attributes()
             if not frame.left and len(frame.last) == 1:
                 self.nodes[frame.last[0]].update(found)
-            frame.begin()
         else:
             raise _bad(self.source, word.at, f"'{word.text}'")
 

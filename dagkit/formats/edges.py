@@ -21,13 +21,19 @@ TITLE = "edge list (a -> b)"
 DEFINITION = "https://networkx.org/documentation/stable/reference/readwrite/edgelist.html"
 
 _MARKS = re.compile(rf"({QUOTED}|-+>|=+>|>>|→|,)")
+_SIMPLE = re.compile(r"([\w.]+)\s*->\s*([\w.]+)\Z")
+_PAIR = re.compile(r"[\w.\"][^\s:{}]*(?:\s+[\w.\"][^\s:{}]*)?\Z")  # YAML's "key: value" is no pair of names
 _WORDS = re.compile(rf"{QUOTED}|\S+")
 
 
 def matches_text(text: str) -> bool:
-    """Every line that says anything has an arrow, or is one or two words."""
-    lines = [line for line in text[:20_000].split("\n")[:50] if line.strip() and not line.startswith("#")]
-    return bool(lines) and all(_is_arrow(line) or len(_WORDS.findall(line)) <= 2 for line in lines)
+    """Every line that says anything has an arrow, or is one or two bare words; at least one is a dependency."""
+    lines = [line.strip() for line in text[:20_000].split("\n")[:50]]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    pairs = [line for line in lines if not _is_arrow(line)]
+    return all(map(_PAIR.match, pairs)) and (
+        len(pairs) < len(lines) or any(len(line.split()) == 2 for line in pairs)
+    )
 
 
 def _is_arrow(line: str) -> bool:
@@ -41,6 +47,10 @@ def read(source: Source) -> Loaded:
     for number, line in enumerate(source.text.split("\n"), 1):
         line = line.strip().removesuffix(";")
         if not line or line.startswith("#"):
+            continue
+        simple = _SIMPLE.match(line)
+        if simple:
+            draft.edge(simple[1], simple[2])
             continue
         groups = _arrow_groups(source, number, line) if _is_arrow(line) else _pair(draft, number, line)
         for names in groups:

@@ -125,7 +125,9 @@ def parse_yaml(source: Source) -> list[Any]:
         mark = problem.problem_mark or problem.context_mark
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise source.bad(
-            "YAML", f"{shown(problem.problem or problem.context)}{where}", "Check the indentation there."
+            "YAML",
+            f"{shown(str(problem.problem or problem.context).removeprefix('found '))}{where}",
+            "Check the indentation there.",
         ) from None
     except (yaml.YAMLError, UnicodeEncodeError) as problem:
         raise source.bad(

@@ -63,7 +63,8 @@ def open_source(path_or_text: Any) -> Source:
         )
     if _is_file(path_or_text):
         return read_file(Path(path_or_text))
-    if any(mark in path_or_text for mark in ("\n", "{", "->", "dagkit1:")):
+    marks = ("\n", "{", "->", "dagkit1:")
+    if any(mark in path_or_text for mark in marks) or path_or_text.lstrip().startswith("["):
         return Source("the text", checked_text(path_or_text, "the text"))
     if not path_or_text.strip():
         raise FormatError("load: expected a path or a text, found an empty text. Give a file's path.")

@@ -35,10 +35,11 @@ _COLUMNS = {
     "source": "source from src upstream_id upstream_task tail",
     "target": "target to dst dest destination downstream downstream_id downstream_task head",
 }
-_KIND = {word: kind for kind, words in _COLUMNS.items() for word in words.split()}
-_UNITS = (("ms", r"ms|millis"), ("s", r"s|secs?|seconds?"), ("min", r"mins?|minutes?"), ("h", r"h|hours?"))
 _WHOLE = ("pool_slots", "priority_weight", "retries")
 _WORD = ("pool", "queue", "trigger_rule")
+_KIND = {word: (kind, rank) for kind, words in _COLUMNS.items() for rank, word in enumerate(words.split())}
+_KIND.update({name: (name, 0) for name in (*_WHOLE, *_WORD)})
+_UNITS = (("ms", r"ms|millis"), ("s", r"s|secs?|seconds?"), ("min", r"mins?|minutes?"), ("h", r"h|hours?"))
 _ITEMS = re.compile(rf"\s*({QUOTED}|[^;|,]+)\s*(?:[;|,]|$)")
 _CELL = 100_000  # characters of upstream names in one cell when writing; the csv module reads 131,072
 
@@ -53,19 +54,24 @@ def _header(text: str) -> tuple[str, list[str]] | None:
     """The delimiter, and what each column of the first line holds ('' if it is none of ours)."""
     first = next((line for line in text[:100_000].split("\n") if line.strip()), "")
     for delimiter in ",;\t|":
-        kinds = [_kind(word) for word in first.split(delimiter)]
-        known = set(kinds)
-        if len(kinds) > 1 and ({"source", "target"} <= known or ("task" in known and len(known - {""}) > 1)):
+        kinds = _kinds(first.split(delimiter))
+        known = set(kinds) - {""}
+        if {"source", "target"} <= known or ("task" in known and len(known) > 1):
             return delimiter, kinds
-        if {"upstream", "target"} <= known and "task" not in known:
+        if {"upstream", "target"} <= known:
             return delimiter, ["source" if kind == "upstream" else kind for kind in kinds]
     return None
 
 
-def _kind(word: str) -> str:
-    """What a column called so holds. ``Duration (min)`` and ``duration_min`` are durations."""
-    key = re.sub(r"[^a-z]+", "_", word.lower()).strip("_")
-    return key if key in _WHOLE or key in _WORD else _KIND.get(key, _KIND.get(key.partition("_")[0], ""))
+def _kinds(words: list[str]) -> list[str]:
+    """What the columns hold; of two that could be the same thing, the one with the plainer name is it."""
+    keys = [re.sub(r"[^a-z]+", "_", word.lower()).strip("_") for word in words]
+    best: dict[str, tuple[int, int]] = {}
+    for place, key in enumerate(keys):
+        kind, rank = _KIND.get(key, ("", 0))
+        if kind and (kind not in best or (rank, place) < best[kind]):
+            best[kind] = (rank, place)
+    return [next((kind for kind, (_, at) in best.items() if at == place), "") for place in range(len(keys))]
 
 
 def read(source: Source) -> Loaded:

@@ -71,7 +71,8 @@ def _add_runs(sim: Sim, plan: Plan) -> None:
         run = sim.add_run(plan, number, due)
         run.logical = logical, number
         queue.append(run)
-        sim.calendar.look[run.due]
+        if run.due not in sim.calendar.source:
+            sim.calendar.source[run.due].append(runs.due)
         if before is not None:
             sim.previous_run[run], sim.next_run[before] = before, run
         before = run

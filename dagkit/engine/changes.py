@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..scenario import ACTIONS, Scenario
-from ..states import FINISHED, NONE, REMOVED, RESTARTING, RUNNING, UP_FOR_RETRY
+from ..states import FINISHED, NONE, REMOVED, RESTARTING, RUNNING
 from . import limits, mapping, runs
-from .ending import leave, stop
+from .ending import leave, stop, wait_for_retry
 from .limits import needs_of
 from .plan import Plan
 from .script import Script, readings
@@ -81,7 +81,9 @@ def _clear_one(sim: Sim, ti: int, run: Run, task: int, fresh_script: bool) -> No
     if run.state in ("success", "failed"):
         run.state, run.ended, run.cause = "queued", None, None
         sim.waiting_runs[run.plan.number].appendleft(run)
-    sim.max_tries[ti] = sim.tries[ti] + run.plan.tasks[task].retries
+        sim.stirred = True
+    if sim.state[ti] != RUNNING:                      # the worker of a running one knows its last try already
+        sim.max_tries[ti] = sim.tries[ti] + run.plan.tasks[task].retries
     if fresh_script:
         sim.script.first_try[ti] = sim.tries[ti]
     sim.revised.discard((task, run))
@@ -98,8 +100,7 @@ def _clear_one(sim: Sim, ti: int, run: Run, task: int, fresh_script: bool) -> No
 def _restarted(sim: Sim, ti: int) -> None:
     """The worker of a restarting TI has stopped: it is retried, whatever its tries."""
     if sim.state[ti] == RESTARTING:
-        sim.record(ti, UP_FOR_RETRY, "cleared")
-        sim.look_at(ti)
+        wait_for_retry(sim, ti, "cleared")
 
 
 def _new_definitions(sim: Sim) -> None:

@@ -82,6 +82,7 @@ class Sim:
         self.returned: dict[int, int] = {}             # producers: the length of the list they returned
         self.revised: set[tuple[int, Run]] = set()     # mapped tasks whose width was checked again after a clear
         self.ended_runs: list[Run] = []                # runs without unfinished TIs, verdict pending
+        self.stirred = True                            # a queued run may be able to start
         self.waiting_runs: list[deque[Run]] = []       # per Dag: queued runs, oldest first
         self.active: list[int] = []                    # per Dag: running runs
         self.watched: list[Run] = []                   # runs in which a deadlock is possible
@@ -94,6 +95,7 @@ class Sim:
         self.stop_at: int | None = None
         self.not_before: dict[int, int] = {}           # a waiting retry: the tick it may be scheduled
         self.ends: dict[int, int] = {}                 # TIs once stopped before their time: when they really end
+        self.starts: dict[int, int] = {}               # TIs once taken from the queue: when they are really picked up
         self.overran: set[int] = set()                 # TIs whose running try ends by execution_timeout
         self.waits = Waits(scenario.config.triggerers * scenario.config.triggerer_capacity)
         by_name = scenario.executor.by_name

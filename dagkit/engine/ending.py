@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
-from ..states import FAILED, FINISHED, NONE, QUEUED, REMOVED, RUNNING, SKIPPED, SUCCESS, UP_FOR_RETRY
+from ..states import FAILED, FINISHED, NONE, QUEUED, REMOVED, RUNNING, SCHEDULED, SKIPPED, SUCCESS, UP_FOR_RETRY
 from . import limits, mapping, waiting, workers
 from .retries import delay
 
@@ -67,17 +67,23 @@ def fail(sim: Sim, ti: int, cause: str | None = None, *, retry: bool = True) -> 
     spec = run.plan.tasks[task]
     sim.waits.resumed.pop(ti, None)
     if retry and spec.retries and sim.tries[ti] <= sim.max_tries.get(ti, spec.retries):
-        sim.record(ti, UP_FOR_RETRY, cause)
-        due = sim.now + delay(sim, ti, run, spec)
-        sim.not_before[ti] = due
-        if due > sim.now:
-            sim.calendar.look[due].append(ti)
-        else:
-            sim.look_at(ti)
+        wait_for_retry(sim, ti, cause)
     else:
         sim.settle(ti, FAILED, cause)
         if run.plan.dag.fail_fast:
             _fail_fast(sim, run, task)
+
+
+def wait_for_retry(sim: Sim, ti: int, cause: str | None) -> None:
+    """Another try follows when the delay is over."""
+    run = sim.run_of[ti]
+    sim.record(ti, UP_FOR_RETRY, cause)
+    due = sim.now + delay(sim, ti, run, run.plan.tasks[sim.task_of[ti]])
+    sim.not_before[ti] = due
+    if due > sim.now:
+        sim.calendar.look[due].append(ti)
+    else:
+        sim.look_at(ti)
 
 
 def _skip_others(sim: Sim, run: Run, task: int) -> None:
@@ -121,7 +127,9 @@ def leave(sim: Sim, ti: int) -> None:
     if old in (QUEUED, RUNNING):
         limits.give_back(sim.limits, run.heads[run.plan.cls[task]].needs)
         workers.release(sim, ti)
-        sim.ends[ti] = -1
+        sim.ends[ti] = sim.starts[ti] = -1
+    elif old == SCHEDULED:
+        sim.limits.left.add(ti)
     elif old in FINISHED:
         sim.unsettle(ti)
     waiting.forget(sim, ti)

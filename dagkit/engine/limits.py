@@ -42,6 +42,7 @@ class Limits:
         self.parked: list[dict[int, list[Any]] | None] = []   # per limit: places needed -> heap of (key, head)
         self.given_back: set[int] = set()                     # limits with parked heads where places became free
         self.placed = count()
+        self.left: set[int] = set()                           # TIs that left scheduled, but still lie in their head
         self.open: set[tuple[int, int]] = set()               # gates of which a head may still be in the walk
         self.first_refused: dict[int, int] = {}               # limits that refused a TI: the first tick
         self.walk: list[Any] = []                             # heap of (key, head, gate) to be asked in this pass
@@ -129,6 +130,10 @@ def make_ready(sim: Sim, ti: int, run: Run, task: int) -> None:
     if sim.map_index:
         ready_key += (sim.map_index.get(ti, -1) + 1) << 64
     ready = head.ready
+    if ti in sim.limits.left:
+        sim.limits.left.discard(ti)
+        if ready_key in ready:                        # skipped or cleared, and scheduled again before its turn
+            return
     heappush(ready, ready_key)
     if ready[0] == ready_key:
         place(sim, head)

@@ -20,6 +20,8 @@ def update(sim: Sim) -> None:
 
     A pass of Airflow starts runs first, so the room that a verdict makes is used in the next pass.
     """
+    if not (sim.stirred or sim.ended_runs or sim.watched):
+        return                                            # nothing about runs has changed
     _start_queued(sim)
     while ended := [run for run in sim.ended_runs if run.left == 0 and run.state == "running"] + stuck(sim):
         sim.ended_runs = []
@@ -28,11 +30,17 @@ def update(sim: Sim) -> None:
         if sim.cascade:
             _start_queued(sim)
         elif any(sim.waiting_runs):
-            sim.calendar.look[sim.now + 1]
+            sim.calendar.source[sim.now + 1].append(due)
     sim.ended_runs = []
 
 
+def due(sim: Sim, _: int) -> None:
+    """An appointment: a run falls due."""
+    sim.stirred = True
+
+
 def _start_queued(sim: Sim) -> None:
+    sim.stirred = False
     for queue in sim.waiting_runs:
         while queue and queue[0].due <= sim.now and sim.active[queue[0].plan.number] < _room(queue[0]) \
                 and queue[0].plan.dag.dag_id not in sim.paused:
@@ -49,6 +57,7 @@ def pause(sim: Sim, dag_id: str, why: str) -> None:
 def unpause(sim: Sim, dag_id: str) -> None:
     _known(sim, dag_id)
     sim.paused.discard(dag_id)
+    sim.stirred = True
     sim.pauses.append((sim.now, dag_id, ""))
     number = sim.limits.number.get(LimitName("paused", dag_id))
     if number is not None and sim.limits.parked[number]:
@@ -86,7 +95,10 @@ def _triggered(sim: Sim, plan: Plan) -> None:
     before = next((r for r in reversed(sim.runs[:-1]) if r.plan.number == plan.number), None)
     if before is not None:
         sim.previous_run[run], sim.next_run[before] = before, run
-    sim.calendar.look[sim.now + (0 if sim.cascade else 1)]
+    if sim.cascade:
+        sim.stirred = True
+    else:
+        sim.calendar.source[sim.now + 1].append(due)
 
 
 def stuck(sim: Sim) -> list[Run]:
@@ -128,6 +140,7 @@ def end(sim: Sim, run: Run, state: str, cause: str | None = None) -> None:
     run.state, run.ended, run.cause = state, sim.now, cause
     number, dag = run.plan.number, run.plan.dag
     sim.active[number] -= 1
+    sim.stirred = True
     sim.failures[number] = sim.failures[number] + 1 if state == "failed" else 0
     limit = dag.max_consecutive_failed_dag_runs
     if limit and sim.failures[number] >= limit and dag.dag_id not in sim.paused:
@@ -176,6 +189,8 @@ def after_pass(sim: Sim, before: int) -> None:
     deadlocked. Source: _are_premature_tis, models/dagrun.py, Airflow 3.3.2.
     """
     sim.unseen.clear()
+    if not any(plan.contested for plan in sim.plans):
+        return
     contested = [run for run in sim.runs if run.plan.contested and run.state == "running" and run.left]
     if contested:
         busy = {id(sim.run_of[ti]) for ti in sim.event_ti[before:]}

@@ -61,7 +61,8 @@ def start(sim: Sim, picked_up: list[int]) -> None:
     state = sim.state
     if sim.floors or sim.lost_messages:
         picked_up = workers.arrive(sim, picked_up)
-    started = [ti for ti in sorted(picked_up, key=sim.rank.__getitem__) if state[ti] == QUEUED]
+    started = [ti for ti in sorted(picked_up, key=sim.rank.__getitem__)
+               if state[ti] == QUEUED and sim.starts.get(ti, sim.now) == sim.now]
     for ti in started:
         state[ti] = RUNNING
         sim.calendar.finish[sim.now + ending.length(sim, ti)].append(ti)
@@ -133,6 +134,8 @@ def admit(sim: Sim, now: int) -> None:
     at_once = []
     for ti in queued:
         handover = sim.handover[sim.run_of[ti].plan.tasks[sim.task_of[ti]].executor]
+        if ti in sim.starts:
+            sim.starts[ti] = now + handover
         if handover:
             sim.calendar.start[now + handover].append(ti)
         else:

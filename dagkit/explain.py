@@ -81,14 +81,19 @@ class Situation:
         self.codes = bytearray(trace._codes_at(tick).tobytes())
         self._known: dict[Any, Any] = {}                   # answers that hold for a whole class of TIs in this tick
 
-    def advance(self, tick: int) -> None:
-        """Move to a later tick; only what changed since is looked at."""
+    def advance(self, tick: int) -> set[int]:
+        """Move to a later tick; only what changed since is looked at. Returns the TIs that changed, and those below."""
         trace = self.trace
         first, last = trace._events_until(self.tick), trace._events_until(tick)
         self.tick = tick
         self._known.clear()
+        moved: set[int] = set()
         for ti, new in zip(trace._event_ti[first:last], trace._event_new[first:last], strict=True):
             old, self.codes[ti] = self.codes[ti], new
+            run = trace._run_of[ti]
+            moved.add(ti)
+            if trace._task_of[ti] < run.plan.n:
+                moved.update(di for d in run.plan.down[trace._task_of[ti]] for di in run.tis(d))
             if "active" in self.__dict__:
                 (self.active.add if new in ACTIVE else self.active.discard)(ti)
             if "holders" in self.__dict__:
@@ -97,6 +102,7 @@ class Situation:
                         del self.holders[need.limit][ti]
                     elif held(need, new):
                         self.holders.setdefault(need.limit, {})[ti] = need.places
+        return moved
 
     @cached_property
     def active(self) -> set[int]:
@@ -423,6 +429,14 @@ def explain(trace: Trace, ti: int, tick: int) -> Reason:
     return replace(why, unblocks_at=at, known_ahead=at is not None and why.code in KNOWN_AHEAD)
 
 
+def _keeps(last: Reason, state: str) -> bool:
+    """Whether a reason holds on while neither the TI nor its upstreams change."""
+    return last.state == state and (last.code == "trigger_rule" or state in _DONE)
+
+
+_DONE = frozenset(NAMES[code] for code in FINISHED)
+
+
 def timelines(trace: Trace, tis: Sequence[int]) -> dict[int, list[tuple[int, int, Reason]]]:
     """For each TI its reasons over time as (from tick, to tick, Reason), equal neighbours joined."""
     found: dict[int, list[tuple[int, int, Reason]]] = {ti: [] for ti in tis}
@@ -435,11 +449,12 @@ def timelines(trace: Trace, tis: Sequence[int]) -> dict[int, list[tuple[int, int
         known = [ti for ti in tis if same[ti] is not None]
         situation = Situation(then, start)
         for tick in ticks[bisect_left(ticks, start):bisect_left(ticks, end)]:
-            situation.advance(tick)
+            moved = situation.advance(tick)
             for ti in known:
                 line, twin = found[ti], same[ti]
                 assert twin is not None
-                if line and situation.codes[twin] in FINISHED and line[-1][2].state == NAMES[situation.codes[twin]]:
+                if line and twin not in moved and then._run_of[twin].ended != tick and _keeps(
+                        line[-1][2], NAMES[situation.codes[twin]]):
                     continue
                 why = situation.reason(twin)
                 if not line or line[-1][2] != why:

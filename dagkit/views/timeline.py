@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import DagkitError, choices, nearest, shown
 from . import gantt
 from .picture import Picture, content_prefix, few, plain
+from .replay import verdict_word
 
 
 def trace_gantt(trace: Any, *, tick: int | None = None, tasks: Iterable[str] | None = None) -> Picture:
@@ -28,7 +29,7 @@ def trace_gantt(trace: Any, *, tick: int | None = None, tasks: Iterable[str] | N
     table = trace.table(tick)
     rows = [(label, segments(known[label], trace.last_tick + 1)) for label in chosen]
     title = (f"{_names(trace)}: {len(labels):,} task instances, {trace.last_tick:,} ticks, "
-             f"run {trace.run_state}")
+             f"run {verdict_word(trace)}")
     prefix = content_prefix(title, rows[:gantt.ROWS], tick)
     drawn = gantt.svg(rows, prefix=prefix, last_tick=trace.last_tick + 1, now=tick, title=title)
     return Picture(drawn, table, title, few(trace.warnings))

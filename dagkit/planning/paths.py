@@ -71,7 +71,7 @@ def slack(dag: Dag) -> dict[str, Number]:
     {'a': 0, 'b': 3, 'c': 0}
     """
     graph, times = graph_of(dag), Times(dag)
-    return dict(zip(graph.ids, map(times.shown, _spare(graph, times)), strict=True))
+    return dict(zip(graph.ids, times.all_shown(_spare(graph, times)), strict=True))
 
 
 def critical_tasks(dag: Dag) -> list[str]:

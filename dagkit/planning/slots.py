@@ -54,12 +54,16 @@ def schedule(dag: Dag, slots: int) -> Schedule:
     c 1 2 0
     """
     graph, times = graph_of(dag), Times(dag)
-    shown_time, exact, ids = times.shown, times.exact, graph.ids
-    rows, now = [], 0
-    for now, started, _ in _instants(graph, exact, at_least_one("slots", slots)):
-        start = shown_time(now)
-        rows.extend([Row(ids[i], start, shown_time(now + exact[i]), slot) for i, slot in started])
-    return Schedule(slots, shown_time(now), tuple(rows))
+    begun: list[tuple[int, int]] = []
+    starts: list[int] = []
+    now = 0
+    for now, started, _ in _instants(graph, times.exact, at_least_one("slots", slots)):
+        begun += started
+        starts += [now] * len(started)
+    ends = [start + times.exact[i] for start, (i, _) in zip(starts, begun, strict=True)]
+    names, places = [graph.ids[i] for i, _ in begun], [slot for _, slot in begun]
+    rows = map(Row, names, times.all_shown(starts), times.all_shown(ends), places)
+    return Schedule(slots, times.shown(now), tuple(rows))
 
 
 def makespan(dag: Dag, slots: int) -> Number:

@@ -41,6 +41,9 @@ class Times:
         """An exact sum in the unit of the durations."""
         return exact if self.scale is None else exact / self.scale
 
+    def all_shown(self, exact: list[int]) -> list[Number]:
+        return [*exact] if self.scale is None else [each / self.scale for each in exact]
+
     def shared(self, exact: int, slots: int, *, up: bool) -> Number:
         """exact / slots; where a float is too coarse for the fraction, the whole number on the safe side."""
         if self.scale is not None:

@@ -33,6 +33,7 @@ def dag_to_json(dag: Dag) -> dict[str, Any]:
 def dag_from_json(data: Mapping[str, Any]) -> Dag:
     """The Dag that ``dag_to_json`` wrote.
 
+    >>> from dagkit import Task
     >>> dag_from_json(dag_to_json(Dag("d", [Task("a"), Task("b", "a")]))).edges
     [('a', 'b')]
     """
@@ -140,6 +141,7 @@ def trace_to_json(trace: Trace) -> str:
         "pauses": [list(p) for p in trace._pauses],
         "capped": [[list(limit), tick] for limit, tick in trace._capped], "window_cut": trace._window_cut,
         "gone": [[ti, name] for ti, name in sorted(trace._gone.items())],
+        "joined": [[ti, tick] for ti, tick in sorted(trace._joined.items())],
     }, sort_keys=True, separators=(",", ":"))
 
 
@@ -189,5 +191,5 @@ def _build(data: Mapping[str, Any]) -> Trace:
         "born": {ti: born for ti, _, born in data["mapped"]},
         "tick_no": array("q", data["tick_no"]), "tick_end": array("q", ends), "event_ti": array("I", events),
         "event_new": bytearray(data["event_new"]), "causes": dict(data["causes"]),
-        "gone": dict(data["gone"]), "pauses": [tuple(p) for p in data["pauses"]],
+        "gone": dict(data["gone"]), "joined": dict(data["joined"]), "pauses": [tuple(p) for p in data["pauses"]],
         "capped": [(LimitName(*limit), tick) for limit, tick in data["capped"]], "window_cut": data["window_cut"]})

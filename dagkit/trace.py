@@ -59,6 +59,7 @@ class Trace:
         self._causes: dict[int, str] = columns["causes"]
         self._final_tries: array[int] = columns["tries"]
         self._gone: dict[int, str] = columns.get("gone", {})      # removed TIs: the task id they had
+        self._joined: dict[int, int] = columns.get("joined", {})  # TIs of tasks added on the way: the tick
         self._pauses: list[tuple[int, str, str]] = columns.get("pauses", [])
         self._capped: list[tuple[LimitName, int]] = columns.get("capped", [])   # limits that refused, and since when
         self._window_cut: int | None = columns.get("window_cut")
@@ -74,7 +75,7 @@ class Trace:
             run.heads = {}
         columns = {name: getattr(sim, name) for name in (
             "task_of", "run_of", "map_index", "born", "tick_no", "tick_end", "event_ti", "event_new", "causes", "tries",
-            "gone", "pauses")}
+            "gone", "joined", "pauses")}
         return cls(sim.given, sim.plans, sim.runs, {
             "initial": initial, "now": sim.scenario, "capped": sim.limits.refusals(), "window_cut": sim.window_cut,
             **columns})
@@ -254,7 +255,9 @@ class Trace:
 
     def _exists(self, ti: int, tick: int) -> bool:
         run = self._run_of[ti]
-        return not (run.triggered and run.due > tick) and (self._map_index.get(ti, 0) == 0 or self._born[ti] <= tick)
+        if (run.triggered and run.due > tick) or self._joined.get(ti, 0) > tick:
+            return False
+        return self._map_index.get(ti, 0) == 0 or self._born[ti] <= tick
 
     @property
     def final_states(self) -> dict[str, str]:

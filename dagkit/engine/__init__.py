@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from ..errors import DagkitError
+from ..errors import DagkitError, shown
 from ..scenario import Scenario, as_scenario
 from ..states import FINISHED, REMOVED, code
 from . import changes, loss, mapping, runs
@@ -57,8 +57,8 @@ def prepare(scenario: Scenario) -> Sim:
         for ti in (ti for t in range(run.plan.n) for ti in run.tis(t)):
             sim.rank[ti] = sim.rank_of(ti)  # type: ignore[index]
             mapping.recount(sim, ti)
-    for label, state in (scenario.initial or {}).items():
-        _force(sim, label, code(state))
+    if scenario.initial:
+        _force(sim, {label: code(state) for label, state in scenario.initial.items()})
     changes.put_on_calendar(sim, scenario)
     loss.put_on_calendar(sim)
     return sim
@@ -80,18 +80,23 @@ def _add_runs(sim: Sim, plan: Plan) -> None:
     sim.active.append(0)
 
 
-def _force(sim: Sim, label: str, state: int) -> None:
-    """A state before the first tick. It is not an event: the trace starts from it."""
-    for plan, task, _, run_no, _ in readings(label, sim.plans):
-        for run in sim.runs:
-            if run.plan is plan and run_no in (None, run.number):
-                ti = run.ti[task]
-                if state not in FINISHED:
-                    raise DagkitError(f"initial['{label}']: only a finished state can be forced before the first "
-                                      "tick; anything else is for the scheduler to reach.")
-                sim.settle(ti, state)
-                if state == REMOVED:
-                    runs.watch(sim, run)
+def _force(sim: Sim, initial: dict[str, int]) -> None:
+    """States before the first tick, the most specific label first. They are no events: the trace starts from them."""
+    chosen: dict[int, tuple[int, int]] = {}
+    for label, state in initial.items():
+        if state not in FINISHED:
+            raise DagkitError(f"initial['{shown(label)}']: only a finished state can be forced before the first tick; "
+                              "anything else is for the scheduler to reach.")
+        for plan, task, index, run_no, rank in readings(label, sim.plans):
+            for run in sim.runs:
+                if run.plan is plan and run_no in (None, run.number):
+                    for ti in run.tis(task):
+                        if index in (None, sim.map_index.get(ti)):
+                            chosen[ti] = max(chosen.get(ti, (-1, 0)), (rank, state))
+    for ti, (_, state) in chosen.items():
+        sim.settle(ti, state)
+        if state == REMOVED:
+            runs.watch(sim, sim.run_of[ti])
     sim.initial = bytes(sim.state)
     del sim.event_ti[:], sim.event_new[:]
     sim.causes.clear()

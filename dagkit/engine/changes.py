@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..scenario import ACTIONS, Scenario
-from ..states import FINISHED, NONE, REMOVED, RESTARTING, RUNNING
-from . import limits, mapping, runs
+from ..states import ACTIVE, EXECUTION, FINISHED, NONE, REMOVED, RESTARTING, RUNNING
+from . import limits, mapping, runs, waiting
 from .ending import leave, stop, wait_for_retry
 from .limits import needs_of
 from .plan import Plan
-from .script import Script, readings
+from .script import Script, known, readings
 
 if TYPE_CHECKING:
     from .core import Run, Sim
@@ -30,7 +30,7 @@ def apply(sim: Sim, change: Mapping[str, Any]) -> None:
         if sim.scenario.dags != before.dags:
             _new_definitions(sim)
         if "outcomes" in rest or "durations" in rest or sim.scenario.dags != before.dags:
-            _new_script(sim)
+            _new_script(sim, {*rest.get("outcomes", ()), *rest.get("durations", ())})
         _resize(sim)
     for dag_id in _names(change.get("pause", ())):
         runs.pause(sim, dag_id, "a change on the way")
@@ -44,9 +44,12 @@ def _names(given: Any) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _new_script(sim: Sim) -> None:
+def _new_script(sim: Sim, named: set[str]) -> None:
+    """What was scripted for tasks that have left the Dag is forgotten; what the change names must exist."""
     first_try = sim.script.first_try
-    sim.script = Script(sim.scenario.outcomes, sim.scenario.durations, sim.plans)
+    outcomes, durations = ({label: value for label, value in values.items() if label in named or known(label, sim.plans)}
+                           for values in (sim.scenario.outcomes, sim.scenario.durations))
+    sim.script = Script(outcomes, durations, sim.plans)
     sim.script.first_try = first_try
     for plan in sim.plans:
         plan.scripted |= sim.script.outcomes.tasks(plan)
@@ -71,7 +74,9 @@ def clear(sim: Sim, labels: Any, *, fresh_script: bool = False) -> None:
     for label in _names(labels):
         for plan, task, index, run_no, _ in readings(label, sim.plans):
             for run in sim.runs:
-                if run.plan is plan and run_no in (None, run.number):
+                if run.plan.number == plan.number and run_no in (None, run.number):
+                    if run.plan is not plan:          # it ended before the Dag changed, and runs on as the new one
+                        _follow(sim, run, run.plan, plan)
                     for ti in run.tis(task):
                         if index in (None, sim.map_index.get(ti)):
                             _clear_one(sim, ti, run, task, fresh_script)
@@ -131,6 +136,7 @@ def _follow(sim: Sim, run: Run, old: Plan, new: Plan) -> None:
             tis.append(run.ti[old.index[task_id]])
         else:
             tis.append(mapping.new_ti(sim, run))
+            sim.joined[tis[-1]] = sim.now
     _unready(sim, run)
     run.plan, run.ti, run.instances, run.heads = new, tis, instances, {}
     for task in range(new.n):
@@ -148,8 +154,8 @@ def _follow(sim: Sim, run: Run, old: Plan, new: Plan) -> None:
 def _unready(sim: Sim, run: Run) -> None:
     """Take the run's TIs out of the limits' books; ``_ready_again`` enters them under the new definition."""
     for ti, state in _open(sim, run):
-        if state in limits.HOLDING:
-            limits.give_back(sim.limits, run.heads[run.plan.cls[sim.task_of[ti]]].needs)
+        if state in ACTIVE:
+            limits.give_back(sim.limits, _places(sim, ti, run, state))
     for head in run.heads.values():
         head.ready, head.key = [], None
 
@@ -157,11 +163,18 @@ def _unready(sim: Sim, run: Run) -> None:
 def _ready_again(sim: Sim, run: Run) -> None:
     for ti, state in _open(sim, run):
         task = sim.task_of[ti]
-        if state in limits.HOLDING:
-            for number, places in limits.head_of(sim, run, run.plan.cls[task]).needs:
-                sim.limits.used[number] += places
+        if state in ACTIVE:
+            limits.head_of(sim, run, run.plan.cls[task])
+            limits.take(sim.limits, _places(sim, ti, run, state))
         elif state == limits.SCHEDULED:
             limits.make_ready(sim, ti, run, task)
+
+
+def _places(sim: Sim, ti: int, run: Run, state: int) -> tuple[tuple[int, int], ...]:
+    """What a TI holds: everything while it is queued or running, less while it is parked."""
+    if state in EXECUTION:
+        return run.heads[run.plan.cls[sim.task_of[ti]]].needs
+    return waiting.kept(sim, ti)
 
 
 def _open(sim: Sim, run: Run) -> list[tuple[int, int]]:

@@ -87,6 +87,7 @@ class Sim:
         self.active: list[int] = []                    # per Dag: running runs
         self.watched: list[Run] = []                   # runs in which a deadlock is possible
         self.gone: dict[int, str] = {}                 # TIs whose task left the Dag: its id
+        self.joined: dict[int, int] = {}               # TIs whose task joined the Dag on the way: the tick
         self.previous_run: dict[Run, Run] = {}
         self.next_run: dict[Run, Run] = {}
         self.script: Script

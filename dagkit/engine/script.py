@@ -35,6 +35,14 @@ def readings(label: str, plans: list[Plan]) -> Iterator[tuple[Plan, int, int | N
         raise DagkitError(f"label '{shown(label)}' matches no task.{nearest(label, ids)} Known: {choices(ids)}.")
 
 
+def known(label: str, plans: list[Plan]) -> bool:
+    """Whether a label names a task of these Dags."""
+    try:
+        return any(True for _ in readings(label, plans))
+    except DagkitError:
+        return False
+
+
 def _with_and_without(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, int | None]]:
     yield text, None
     match = pattern.match(text)

@@ -9,6 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..errors import DagkitError
+
+MAX_ARROWS = 250_000  # of one statement
+
 
 class Unknown:
     """A value that only running the file could tell."""
@@ -28,6 +32,7 @@ class DagModel:
     given: dict[str, Any]
     nodes: dict[str, Node] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
+    again: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -110,13 +115,19 @@ def _parts(value: Any) -> Iterator[Any]:
             stack += list(value.values() if isinstance(value, dict) else value)[::-1]
 
 
-def relate(left: Any, right: Any) -> bool:
-    """``left >> right``; False if one side holds no task."""
+class TooMuch(DagkitError):
+    """The file does more than can be followed."""
+
+
+def relate(left: Any, right: Any) -> int:
+    """``left >> right``: the number of arrows; 0 if one side holds no task."""
     ups, downs = list(nodes_of(left, "left")), list(nodes_of(right, "right"))
+    if len(ups) * len(downs) > MAX_ARROWS:
+        raise TooMuch(f"{len(ups)} times {len(downs)} arrows at once")
     for up in ups:
         for down in downs:
             arrow(up, down)
-    return bool(ups and downs)
+    return len(ups) * len(downs)
 
 
 def arrow(up: Node, down: Node) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 from ..errors import choices, nearest, shown
 from .airflow_calls import Calls
-from .airflow_eval import Reader, TooMuch
-from .airflow_model import DagModel, Node, Ref
+from .airflow_eval import Reader
+from .airflow_model import DagModel, Node, Ref, TooMuch
 from .airflow_params import NAMES, add_expands, dag_options, task_parameters
 from .draft import Draft
 from .loaded import Loaded

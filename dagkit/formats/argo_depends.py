@@ -23,6 +23,7 @@ _PLAIN = frozenset({"Succeeded", "Skipped", "Daemoned"})  # what a bare task nam
 _WORD = re.compile(r"\s*(?:(&&|\|\||!|\(|\))|([A-Za-z0-9_][\w-]*)(?:\.([A-Za-z]+))?)")
 _STRENGTH = {"!": 3, "&&": 2, "||": 1}
 _MOST = 4096  # combinations tried one by one
+_ALL = 400_000  # combinations tried in one file
 _JOINT = 30  # tasks up to which their fates are followed together
 # The rules that wait for all upstreams, in the order in which they are tried.
 _ORDER = (
@@ -147,8 +148,10 @@ def rules_for(needs: dict[str, Expression], skippable: set[str]) -> tuple[dict[s
     refused: dict[str, str] = {}
     worlds: list[World] | None = [{}] if len(needs) <= _JOINT else None
     ends: dict[str, set[Case]] = {}
+    left = _ALL
     for name in _in_order(needs):
-        expression, cases = _cases(needs[name], worlds, ends)
+        expression, cases = _cases(needs[name], worlds, ends, left)
+        left -= len(cases or ())
         rule, reason = _exact_rule(expression, cases)
         rules[name] = rule or "all_done"
         if rule is None:
@@ -182,7 +185,7 @@ def _in_order(needs: dict[str, Expression]) -> list[str]:
 
 
 def _cases(
-    expression: Expression, worlds: list[World] | None, ends: dict[str, set[Case]]
+    expression: Expression, worlds: list[World] | None, ends: dict[str, set[Case]], left: int
 ) -> tuple[Expression, list[World] | None]:
     """The combinations of ends to try, with the expression to try them on; None if they are too many."""
     names = expression.names
@@ -194,7 +197,7 @@ def _cases(
         # Rules and a plain "and" only ask which ends there are, so four upstreams show every difference.
         expression = default_expression(names[:4])
         choices = [sorted({end for found in choices for end in found})] * 4
-    if prod(map(len, choices)) > _MOST:
+    if prod(map(len, choices)) > min(_MOST, left):
         return expression, None
     return expression, [dict(zip(expression.names, case, strict=True)) for case in product(*choices)]
 
@@ -213,10 +216,9 @@ def _exact_rule(expression: Expression, cases: list[World] | None) -> tuple[str 
     if not expression.names:
         return "all_success", ""
     if cases is None:
-        return None, f"it has more than {_MOST} cases to compare"
-    odd = {rule: _odd_case(rule, expression, cases) for rule in _ORDER}
-    exact = next((rule for rule in _ORDER if not odd[rule]), None)
-    return exact, "" if exact else f"none agrees in every case; {odd[_ORDER[0]]}"
+        return None, "it has too many cases to compare"
+    exact = next((rule for rule in _ORDER if not _odd_case(rule, expression, cases)), None)
+    return exact, "" if exact else f"none agrees in every case; {_odd_case(_ORDER[0], expression, cases)}"
 
 
 def _odd_case(rule: str, expression: Expression, cases: list[World]) -> str:

@@ -93,7 +93,7 @@ def read(source: Source, *, results: Any = None, sources: bool = False) -> Loade
     times, elapsed = _results(draft, source, results)
     nodes = _nodes(draft, data, sources, times)
     for node_id, node in nodes.items():
-        _add(draft, node_id, node, _upstream(node_id, data, nodes), times.get(node_id))
+        _add(draft, node_id, node, _upstream(draft, node_id, data, nodes), times.get(node_id))
     draft.note_all(
         (node_id for node_id in times if node_id not in nodes),
         "recorded result|results was|were ignored, because the manifest has no such task",
@@ -157,7 +157,7 @@ def _depends(node_id: str, data: dict[str, Any], node: dict[str, Any]) -> list[s
     return [label(up) for up in as_list(depends)]
 
 
-def _upstream(node_id: str, data: dict[str, Any], nodes: dict[str, dict[str, Any]]) -> list[str]:
+def _upstream(draft: Draft, node_id: str, data: dict[str, Any], nodes: dict[str, Any]) -> list[str]:
     """Its upstream tasks; what is left out (a metric, say) is looked through to what stands before it."""
     made: dict[str, None] = {}
     seen: set[str] = set()
@@ -168,6 +168,7 @@ def _upstream(node_id: str, data: dict[str, Any], nodes: dict[str, dict[str, Any
             made.setdefault(up)
         elif up not in seen:
             seen.add(up)
+            draft.spend()
             hidden = [as_dict(data.get(key)).get(up) for key in ("nodes", "metrics", "semantic_models")]
             stack += _depends(up, data, next((node for node in hidden if isinstance(node, dict)), {}))[::-1]
     return list(made)

@@ -31,7 +31,7 @@ class Draft:
         self.dag_id = dag_id or source.stem
         self.specs: dict[str, dict[str, Any]] = {}
         self.report: list[str] = []
-        self.edges = 0
+        self.edges = self.spent = 0
 
     def task(self, task_id: Any, upstream: Iterable[Any] = (), duration: Any = None, **options: Any) -> None:
         """Add a task; duration None means the file does not tell.
@@ -58,6 +58,12 @@ class Draft:
             ups[upstream] = None
             self.edges += 1
             self._check_size()
+
+    def spend(self, steps: int = 1) -> None:
+        """Count steps of a walk that a hostile file could make very long."""
+        self.spent += steps
+        if self.spent > MAX_EDGES:
+            raise too_large(self.source, len(self.specs), self.spent)
 
     def _check_size(self) -> None:
         if len(self.specs) > MAX_TASKS or self.edges > MAX_EDGES:

@@ -13,14 +13,14 @@ from ..dag import Dag
 from ..errors import shown
 from .draft import Draft, check_lines
 from .loaded import Loaded
-from .names import QUOTED, quote, unquote
+from .names import OPEN, QUOTED, quote, unquote
 from .source import Source
 
 NAME = "edges"
 TITLE = "edge list (a -> b)"
 DEFINITION = "https://networkx.org/documentation/stable/reference/readwrite/edgelist.html"
 
-_MARKS = re.compile(rf"({QUOTED}|-+>|=+>|>>|→|,)")
+_MARKS = re.compile(rf"({QUOTED}|{OPEN}|-+>|=+>|>>|→|,)")
 _SIMPLE = re.compile(r"([\w.]+)\s*->\s*([\w.]+)\Z")
 _PAIR = re.compile(r"[\w.\"][^\s:{}]*(?:\s+[\w.\"][^\s:{}]*)?\Z")  # YAML's "key: value" is no pair of names
 _WORDS = re.compile(rf"{QUOTED}|\S+")

@@ -6,6 +6,7 @@ A job without ``needs`` waits for every job of the earlier stages; one with ``ne
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..errors import choices, nearest, shown
@@ -35,6 +36,7 @@ _GLOBAL = (
 )
 _JOB_KEYS = ("script", "trigger", "extends", "run", "stage", "needs", "rules")
 _DEFAULT_STAGES = ("build", "test", "deploy")
+_COPY = re.compile(r"(?: \d+/\d+|: \[.*\])\Z", re.DOTALL)  # what GitLab adds to the name of a parallel copy
 _MAX_EXTENDS = 11  # levels, as GitLab allows
 
 Job = dict[str, Any]
@@ -67,8 +69,12 @@ def read(source: Source, data: Any = None) -> Loaded:
     ]
     place = _places(draft, jobs, stages)
     instances = {name: _instances(draft, name, job) for name, job in jobs.items()}
+    before = _before(jobs, place)
     for name, job in jobs.items():
-        upstream = _upstream(draft, name, job, jobs, instances, place, bool(data.get("include")))
+        if job.get("needs") is None:
+            upstream = [one for up in before[place[name]] for one in instances[up]]
+        else:
+            upstream = _upstream(draft, name, job, jobs, instances, bool(data.get("include")))
         for instance in instances[name]:
             draft.task(instance, upstream, **_parameters(job))
     _remarks(draft, data, jobs)
@@ -181,17 +187,9 @@ def _instances(draft: Draft, name: str, job: Job) -> list[str]:
 
 
 def _upstream(
-    draft: Draft,
-    name: str,
-    job: Job,
-    jobs: dict[str, Job],
-    instances: dict[str, list[str]],
-    place: dict[str, int | None],
-    include: bool,
+    draft: Draft, name: str, job: Job, jobs: dict[str, Job], instances: dict[str, list[str]], include: bool
 ) -> list[str]:
-    """What a job waits for: its needs, or else the stages before it."""
-    if "needs" not in job or job["needs"] is None:
-        return [one for up in _earlier(name, jobs, place) for one in instances[up]]
+    """The jobs named by ``needs``."""
     found: list[str] = []
     for need in as_list(job["needs"]):
         entry = need if isinstance(need, dict) else {"job": need}
@@ -202,7 +200,7 @@ def _upstream(
             found += _chosen(entry, target, jobs[target], instances[target])
         elif label(entry.get("optional")).lower() == "true":
             draft.note(f"Job '{shown(name)}' needs '{shown(target)}' only if it exists; it does not.")
-        elif target in [one for ones in instances.values() for one in ones]:
+        elif target in instances.get(re.sub(_COPY, "", target), ()):
             found.append(target)
         elif include:
             draft.note(
@@ -225,18 +223,22 @@ def _chosen(entry: Job, target: str, job: Job, instances: list[str]) -> list[str
     return chosen or instances
 
 
-def _earlier(name: str, jobs: dict[str, Job], place: dict[str, int | None]) -> list[str]:
-    """The jobs of earlier stages, as few as say the same: back to a stage where some job waits for all."""
-    own = place[name]
+def _before(jobs: dict[str, Job], place: dict[str, int | None]) -> dict[int | None, list[str]]:
+    """For each stage the jobs of earlier ones, as few as say the same.
+
+    Back to a stage where some job itself waits for everything before it: what it waits for need not be repeated.
+    """
+    stages: dict[int, list[str]] = {}
+    for name, stage in place.items():
+        if stage is not None:
+            stages.setdefault(stage, []).append(name)
+    made: dict[int | None, list[str]] = {None: []}
     found: list[str] = []
-    for stage in sorted(
-        {p for p in place.values() if p is not None and own is not None and p < own}, reverse=True
-    ):
-        here = [other for other in jobs if place[other] == stage]
-        found = here + found
-        if any(jobs[other].get("needs") is None for other in here):
-            break
-    return found
+    for stage in sorted(stages):
+        made[stage] = found
+        whole = any(jobs[name].get("needs") is None for name in stages[stage])
+        found = stages[stage] if whole else found + stages[stage]
+    return made
 
 
 def _parameters(job: Job) -> dict[str, Any]:

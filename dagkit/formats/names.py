@@ -8,6 +8,9 @@ import re
 QUOTED = r'"(?:[^"\\]|\\.)*"'
 """The pattern of a quoted name."""
 
+OPEN = r'"(?:[^"\\]|\\.)*\\?\Z'
+"""A quote that is never closed, to the end: tried after QUOTED, so that no text is scanned again and again."""
+
 _PLAIN = re.compile(r"[\w.\[\]@:/+-]+\Z")
 
 

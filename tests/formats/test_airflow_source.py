@@ -220,10 +220,15 @@ with DAG("d"):
     ("code", "found"),
     [
         ("def f():\n    f()\nf()", "functions calling each other"),
-        ("for i in range(4000):\n    for j in range(4000):\n        pass", "more than 300000 steps"),
+        ("for i in range(4000):\n    for j in range(4000):\n        pass", "more than 500000 steps"),
         ("x = 'a'\nfor i in range(60):\n    x = x + x\nEmptyOperator(task_id=x)", None),
         ("x = 2\nfor i in range(60):\n    x = x * x", None),
         ("x = []\nx.append(x)\nx >> x", None),
+        ("x = [EmptyOperator(task_id=str(i)) for i in range(600)]\nx >> x", "600 times 600 arrows at once"),
+        (
+            "x = [EmptyOperator(task_id=str(i)) for i in range(400)]\nfor i in range(9):\n    x >> x",
+            "more than 500000 steps",
+        ),
         ("y = '%999999999d' % 1\nEmptyOperator(task_id='ok')", None),
         ("y = f'{1:999999999}'\nEmptyOperator(task_id='ok')", None),
         ("z = 'a' * 10**9\nz = [0] * 10**9\nz = range(10**12)\nEmptyOperator(task_id='ok')", None),

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagkit.errors import DagkitError, FormatError
-from dagkit.formats import READERS, draft, load, safe, source
+from dagkit.formats import READERS, dot_parse, draft, load, safe, source
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
@@ -179,7 +179,7 @@ def test_too_large(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ],
 )
 def test_too_many_tasks(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (draft, READERS["dot"]):
+    for module in (draft, dot_parse):
         monkeypatch.setattr(module, "MAX_TASKS", 50)
     refused(text, "expected at most 50 tasks and 2000000 dependencies, found 51 and [0-9]+ before its end")
 
@@ -420,3 +420,40 @@ def test_the_content_decides(text: str, form: str) -> None:
 )
 def test_what_is_no_dag_is_refused(text: str) -> None:
     refused(text, "expected")
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (" " * 20_000 + "x", "dot"),
+        ("/* */" * 5_000 + "x", "dot"),
+        ("digraph { " + '"\\"' * 50_000, "dot"),
+        ("digraph { a [label=" + "<" * 50_000, "dot"),
+        ("a -> " + '"\\"' * 50_000 + "\n", "edges"),
+        ("task,upstream\na," + '"""' + '\\""' * 20_000 + '"\n', "csv"),
+        ("import airflow\n" + "x = 'a'\n" * 50_000 + "y = (" + "[" * 50 + "]" * 50 + ")\n", "airflow-source"),
+        (
+            "apiVersion: argoproj.io/v1\nspec: {templates: [{name: m, dag: {tasks: [{name: a}, {name: b, depends: '"
+            + "!" * 100_000
+            + "a'}]}}]}\n",
+            "argo",
+        ),
+    ],
+)
+def test_text_that_makes_slow_parsers_slow(text: str, form: str) -> None:
+    """Each would run for hours if any pattern went over it again and again; here it ends."""
+    try:
+        load(text, format=form)
+    except DagkitError as refusal:
+        assert "\n" not in str(refusal)
+
+
+def test_many_jobs_without_an_order_are_read_in_one_go() -> None:
+    """Every job waits for none here; looking at all jobs for each of them would be 400 million looks."""
+    assert len(load("".join(f"j{i}: {{script: x}}\n" for i in range(20_000))).dag) == 20_000
+
+
+def test_circles_behind_circles_are_walked_once() -> None:
+    chain = " -> ".join(f'"g{i}.upstream_join_id"' for i in range(900))
+    loaded = load(f"digraph {{ a -> {chain} -> b }}")
+    assert loaded.dag.edges == [("a", "b")]

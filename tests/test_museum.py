@@ -10,6 +10,7 @@ import yaml
 
 import dagkit as dk
 from dagkit import bridge, museum
+from dagkit.views.player import still
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = {c["id"]: c for c in yaml.safe_load((ROOT / "tests" / "data" / "incidents.yaml").read_text("utf-8"))["cases"]
@@ -191,3 +192,12 @@ def test_a_variant_leaves_the_case_as_it_was():
     before = museum.scenario("A09").outcomes
     museum.scenario("A09", 0)
     assert museum.scenario("A09").outcomes == before
+
+
+@pytest.mark.parametrize(("cid", "change"), PLAYED)
+def test_every_case_can_be_shown(cid, change):
+    trace = museum.replay(cid, change)
+    drawn = still(trace)
+    for task in {trace.task_of(la)[1] for la in trace.labels}:
+        assert f">{task}<" in drawn
+    assert trace.gantt().html().count("<svg") == 1

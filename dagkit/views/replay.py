@@ -77,7 +77,7 @@ def _drawings(trace: Any, prefix: str) -> tuple[list[dict[str, Any]], list[dict[
     for number, label in enumerate(trace.labels):
         tis.setdefault(trace.task_of(label)[:2], []).append(number)
     graphs, nodes = [], []
-    for number, dag in enumerate(trace.scenario.dags[:DRAWN]):
+    for number, dag in enumerate(_dags(trace)):
         drawing = _drawing(dag, f"{prefix}{number}-")
         graphs.append({"dag_id": plain(dag.dag_id, LABEL), "svg": drawing.svg,
                        "collapsed": _collapsed(drawing)})
@@ -85,6 +85,12 @@ def _drawings(trace: Any, prefix: str) -> tuple[list[dict[str, Any]], list[dict[
             members = [ti for task_id in node.task_ids for ti in tis.get((dag.dag_id, task_id), ())]
             nodes.append({"id": node.id, "label": plain(node.label, LABEL), "graph": number, "tis": members})
     return graphs, nodes
+
+
+def _dags(trace: Any) -> list[Any]:
+    """The Dags to draw. Where a definition changed on the way: the larger one, so that most tasks are in it."""
+    before, after = trace.scenario.dags, trace._now.dags
+    return [max(pair, key=len) for pair in zip(before, after, strict=True)][:DRAWN]
 
 
 def _meters(trace: Any) -> list[dict[str, Any]]:
@@ -120,8 +126,8 @@ def final_drawings(trace: Any) -> list[graph.Drawing]:
         dag_id, task_id, *_ = trace.task_of(label)
         ends.setdefault(dag_id, {}).setdefault(task_id, []).append(changes[-1][1])
     found = []
-    for dag in trace.scenario.dags[:DRAWN]:
-        last = _numbered(ends.get(dag.dag_id, {}))
+    for dag in _dags(trace):
+        last = _numbered({t: held for t, held in ends.get(dag.dag_id, {}).items() if t in dag})
         found.append(_drawing(dag, content_prefix(dag.dag_id, list(dag.tasks), dag.edges, last), last))
     return found
 

@@ -255,7 +255,7 @@ ROWS = (
         "no_worker_for_queue",
         check="nobody: Airflow never compares queue names with workers",
         shows="queued; details show the Queue. After task_queued_timeout the Audit Log has stuck in queued reschedule",
-        ask=("airflow celery worker --queues QUEUE", *_STATE),
+        ask=(*_STATE, "airflow celery worker --queues QUEUE"),
         metrics=_QUEUED,
         config=("[operators] default_queue", *_STUCK),
         parameters=("Task(queue)",),

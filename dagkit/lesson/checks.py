@@ -164,3 +164,41 @@ def honest_run(answer: Any) -> Verdict:
                        "The verdict looks at leaves only. Which leaf of yours ends in failed?")
     return Verdict(True, "The clean-up ran, and the run is called failed. That is what you want to be woken "
                          "for.")
+
+
+@register("illegal_transitions")
+def illegal_transitions(answer: Any) -> Verdict:
+    """``(seed, lines)``: the numbers of the lines that Airflow would never write in the log of that seed."""
+    from .lessons.task_states import puzzle
+
+    seed, lines = answer
+    if lines is None or lines is ...:
+        return Verdict(None, "Put the numbers of the false lines in place of None, for example [3, 14].")
+    log, said = puzzle(seed), set(lines)
+    if unknown := [line for line in said if line not in range(1, len(log.lines) + 1)]:
+        raise DagkitError(f"the log has lines 1 to {len(log.lines)}, not {shown(repr(unknown[0]))}.")
+    false = set(log.illegal)
+    if wrong := sorted(said - false):
+        tick, task, old, new = log.lines[wrong[0] - 1]
+        return Verdict(False, f"Line {wrong[0]} is sound: Airflow does move a task from {old} to {new}.",
+                       "Rare is not illegal. Who could have moved it?")
+    if missing := len(false - said):
+        return Verdict(False, f"{len(said)} found, {missing} still hidden.",
+                       "Follow one task at a time: does any step jump over a state it must pass?")
+    return Verdict(True, "All found: " + "; ".join(
+        f"line {k}, {log.lines[k - 1][2]} to {log.lines[k - 1][3]}" for k in sorted(false)) + ".")
+
+
+@register("branch_join")
+def branch_join(answer: Any) -> Verdict:
+    """A trigger rule for the join after a branch, tried on four days."""
+    from .lessons.trigger_rules import DAYS, joined
+
+    for told, wanted in DAYS.items():
+        state = joined(answer, told)
+        if (state == "success") != wanted:
+            return Verdict(False, f"With {answer}, {told}: the join ends {state}, and it should "
+                           f"{'run' if wanted else 'not run'}.", "Look at the cards: what does the rule say when one "
+                           "is skipped, when one failed, when all are skipped?")
+    return Verdict(True, f"{answer} joins when a way succeeded, forgives the ways not taken, minds failures, and "
+                   "stays out when nothing was followed.")

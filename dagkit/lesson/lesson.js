@@ -144,7 +144,7 @@ function speak(section) {
 }
 
 function render({ model, el }) {
-  const root = h("div.dl-lesson.dl-live", { "data-lm-suppress-shortcuts": "true" });
+  const root = h("div.dl-lesson.dl-live");
   root.innerHTML = model.get("html");                  // written by the kit itself, every text in it escaped
   const answered = (name, given) => {
     model.set("answers", { ...model.get("answers"), [name]: given });
@@ -153,6 +153,9 @@ function render({ model, el }) {
   for (const section of root.querySelectorAll(".dl-q")) question(section, answered);
   for (const section of root.querySelectorAll(".dl-map")) map(section);
   for (const section of root.querySelectorAll("[data-speak]")) speak(section);
+  // JupyterLab asks the focused element itself whether its letter keys are shortcuts.
+  for (const one of root.querySelectorAll("summary, button, input, [tabindex]"))
+    one.setAttribute("data-lm-suppress-shortcuts", "true");
   el.append(root);
   return () => globalThis.speechSynthesis?.cancel();
 }

@@ -125,7 +125,8 @@ def _answered(options: argparse.Namespace, progress: Progress, fresh: bool) -> I
             given = files.read(options.given, name)
             new = files.new_payload(name, given, options.seed, options.count) if fresh else None
             asked = files.questions(name, given) if new is None else new
-            yield name, answer(name, asked, session, progress.watch, options.seed), given
+            seed = options.seed if fresh or options.out else None  # classes only for files that are kept
+            yield name, answer(name, asked, session, progress.watch, seed), given
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ from .states import (
 )
 
 if TYPE_CHECKING:
+    from .bridge import Bridge
     from .engine.core import Run
     from .trace import Trace
 
@@ -67,6 +68,12 @@ class Reason:
 
     def __str__(self) -> str:
         return f"{shown(self.label)} is {self.state}: {self.text}"
+
+    @property
+    def bridge(self) -> Bridge:
+        """The same reason in a real Airflow: what it shows, which command, metric and setting belong to it."""
+        from .bridge import of
+        return of(self.code)
 
 
 class Situation:

@@ -15,6 +15,7 @@ import dagkit as dk
 from dagkit.lesson.book import SAID
 from dagkit.lesson.checks import CHECKS
 from dagkit.lesson.lessons import MODULES, find, lesson
+from dagkit.lesson.lessons.task_states import puzzle
 from dagkit.lesson.maps import Edge, Map, Node
 from dagkit.lesson.page import css, filled, rich
 
@@ -143,7 +144,7 @@ def test_an_answer_that_is_no_choice_is_refused():
 def test_unknown_names_are_refused_with_the_nearest():
     with pytest.raises(dk.DagkitError, match="question 'publish_end' is unknown. Did you mean 'publish_ends'"):
         dk.predict("publish_end")
-    with pytest.raises(dk.DagkitError, match="lesson 99: there is none. Known: 1, 3, 11"):
+    with pytest.raises(dk.DagkitError, match="lesson 99: there is none. Known: 1, 2, 3, 4, 11"):
         dk.lesson.gist(99)
     with pytest.raises(dk.DagkitError, match="check 'saturatoin' is unknown. Did you mean 'saturation'"):
         dk.check("saturatoin", 1)
@@ -211,6 +212,7 @@ def watched(rule="one_failed"):
 BEST = {
     "saturation": 7, "knee": (dk.examples.file_fanout(), 2), "shorter_path": day(process=1, load_dim=2),
     "quicker_orders": orders(pools={"db": 2, "default": 8}), "honest_run": watched(),
+    "illegal_transitions": (1, puzzle(1).illegal), "branch_join": "none_failed_min_one_success",
 }
 WRONG = [
     ("saturation", 6, "it takes 10; the critical path is 7"), ("saturation", 8, "so do fewer"),
@@ -225,6 +227,10 @@ WRONG = [
     ("honest_run", orders(), "still calls the run a success"),
     ("honest_run", orders(outcomes={}), "must still fail"),
     ("honest_run", orders(dag=orders().dag.replace("cleanup_tmp", trigger_rule="all_success")), "must still run"),
+    ("illegal_transitions", (1, puzzle(1).illegal[:1]), "2 still hidden"), ("illegal_transitions", (1, [1]), "is sound"),
+    ("illegal_transitions", (1, [999]), "cannot be judged"), ("illegal_transitions", [3], "cannot be judged"),
+    ("branch_join", "all_success", "the join ends skipped"), ("branch_join", "none_failed", "no way is followed"),
+    ("branch_join", "one_success", "both ways are followed"), ("branch_join", "all_dnoe", "cannot be judged"),
 ]
 
 

@@ -62,7 +62,7 @@ def _mar(lines: Sequence[Line], at: int) -> list[Line]:
         return []
     new = lines[after][3]
     rest = [*lines]
-    if mid == "up_for_retry":
+    if mid == "up_for_retry" and states.is_legal(old, "failed"):
         rest[at], rest[after] = (tick, task, old, "failed"), (lines[after][0], task, "failed", new)
         return rest
     rest[after] = (lines[after][0], task, old, new)

@@ -317,7 +317,7 @@ ASKS = {
         {
             "queued": "It would be, if workers were short. Here two of four stand idle.",
             "scheduled": "The scheduler itself stops at parallelism. More workers would not help at all.",
-            "none": "Their rule is met.",
+            "none": "No upstream is open, so their rule is met.",
         },
         answer=lambda: state_of_last("low parallelism"),
     ),

@@ -271,7 +271,7 @@ ASKS = {
     "all_done": Question(
         "fast fails at tick {fast}, slow succeeds at tick {slow}. When is after scheduled?",
         {
-            "before either has ended": "That would be always.",
+            "before either has ended": "That would be the rule always, which asks nobody.",
             "as soon as `fast` has ended": "all_done decides nothing early: it waits for every upstream.",
             "when `slow` has ended too": "All are done then. How they ended does not matter to this rule.",
         },
@@ -292,7 +292,7 @@ ASKS = {
         {
             "none": "All upstreams are done, so the question is closed: nothing can fail any more.",
             "skipped": "Nothing failed, so there is nothing to do. A skipped leaf does no harm to the run.",
-            "upstream_failed": "No upstream failed.",
+            "upstream_failed": "No upstream failed, so there is nothing to pass on.",
             "success": "It would have to run, and it runs only after a failure.",
         },
         answer=lambda: after("one_failed"),
@@ -300,7 +300,7 @@ ASKS = {
     "one_done": Question(
         "fast is skipped at tick {fast}, slow succeeds at tick {slow}. When is after scheduled?",
         {
-            "before either has ended": "That would be always.",
+            "before either has ended": "Only always does that. This rule wants one upstream to have run.",
             "as soon as `fast` has ended": "The name says done, the rule means success or failed. A skipped upstream "
             "does not count, nor does one that is upstream_failed.",
             "when `slow` has ended too": "slow is the first that *ran*. The skip of fast did not count.",
@@ -312,7 +312,7 @@ ASKS = {
         {
             "skipped": "Under all_success, yes. none_failed forgives skips.",
             "success": "None failed, and that is all it asks. It runs although **nothing** above it ran.",
-            "upstream_failed": "Nothing failed.",
+            "upstream_failed": "It would be, had one of them failed. Both were left out.",
             "none": "Both are done, so there is nothing to wait for.",
         },
         answer=lambda: after("none_failed"),
@@ -391,7 +391,7 @@ ASKS = {
         "In how many does cleanup run?",
         {
             "6": "all_done asks how the **upstreams** ended. Five of these are decided elsewhere.",
-            "5": "It survives even less.",
+            "5": "It survives even less: a branch, a short circuit, a setup and a producer all overrule it.",
             "1": "Only the plain failure. The others do not ask the rule: a branch writes skipped, a setup and a "
             "producer come before any rule.",
             "0": "It does survive a plain failure; that is what it is for.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .engine.limits import LimitName
 from .errors import shown
-from .explain import held, needs
+from .usage import held, needs
 
 if TYPE_CHECKING:
     from .trace import Trace

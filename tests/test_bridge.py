@@ -27,9 +27,9 @@ def texts(node):
 
 
 def codes_in_explain():
-    """Every code the source of explain.py can return: first of four, key of a table of causes, or a word beside it."""
+    """Every code the source of situation.py can return: first of four, key of a table of causes, or a word beside it."""
     found = set()
-    for node in ast.walk(ast.parse((ROOT / "dagkit" / "explain.py").read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse((ROOT / "dagkit" / "situation.py").read_text(encoding="utf-8"))):
         if isinstance(node, ast.Tuple) and len(node.elts) == 4:
             found |= set(texts(node.elts[0]))
         if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple):

@@ -7,11 +7,12 @@ Each format is one small module with ``NAME``, ``TITLE``, ``DEFINITION`` (where 
 from __future__ import annotations
 
 import os
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..errors import FormatError, choices, nearest, shown
+from ..errors import DagkitError, FormatError, choices, nearest, shown
 from . import (
     airflow_json,
     airflow_runs,
@@ -65,7 +66,8 @@ def load(path_or_text: Any, format: str | None = None, **options: Any) -> Loaded
 
     path_or_text: a path, or the text itself (a str with a line break or a brace). A dbt ``target`` directory
     works too.
-    format: a reader's name, if the content should not decide. options: the reader's own.
+    format: a reader's name, if the content should not decide. options: the reader's own: ``results``, ``sources``
+    (dbt), ``dag_id`` (Airflow Dag files), ``dag``, ``run_id`` (task instances), ``template``, ``strict`` (Argo).
 
     Raises FormatError in one sentence for what cannot be read, CycleError for a ring of tasks.
 
@@ -80,7 +82,7 @@ def load(path_or_text: Any, format: str | None = None, **options: Any) -> Loaded
     if graphs.is_graph(path_or_text):
         return graphs.from_object(path_or_text, **options)
     source = open_source(_manifest(path_or_text))
-    return READERS[format].read(source, **options) if format is not None else _recognised(source, options)
+    return _read(READERS[format], options, source) if format is not None else _recognised(source, options)
 
 
 def _manifest(given: Any) -> Any:
@@ -92,24 +94,50 @@ def _manifest(given: Any) -> Any:
 
 def _recognised(source: Source, options: dict[str, Any]) -> Loaded:
     """Read by the first reader that knows the content."""
-    text = source.text
+    text, data = source.text, None
     if dbt.matches_text(text):
-        return dbt.read(source, **options)
+        return _read(dbt, options, source)
     if text.lstrip().startswith(("{", "[")):
         data = parse_json(source)
         for reader in (wfformat, dagjson, airflow_json, airflow_runs, graphs, argo, github, gitlab):
             if reader.matches(data):
-                return reader.read(source, data, **options)
+                return _read(reader, options, source, data)
     else:
         for reader in (share, dot, airflow_source, table, edges):
             if reader.matches_text(text):
-                return reader.read(source, **options)
+                return _read(reader, options, source)
         documents = parse_yaml(source)
         for reader in (argo, github, gitlab, airflow_runs):
-            for data in documents:
-                if reader.matches(data):
-                    return reader.read(source, data, **options)
-    raise source.bad("a Dag in a known format", "none of them", f"Name one: format= {choices(READERS, 20)}.")
+            for document in documents:
+                if reader.matches(document):
+                    return _read(reader, options, source, document)
+        data = documents[0] if documents and isinstance(documents[0], (dict, list)) else None
+    raise source.bad(
+        "a Dag in a known format", _glimpse(source, data), f"Name its format=: {choices(READERS, 20)}."
+    )
+
+
+def _read(reader: ModuleType, options: dict[str, Any], *given: Any) -> Loaded:
+    """Call a reader, whose options are its keyword-only parameters."""
+    known = [p.name for p in signature(reader.read).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for name in options:
+        if name not in known:
+            raise DagkitError(
+                f"load: option '{shown(name)}' means nothing for {reader.NAME} input."
+                f"{nearest(name, known)} Known: {choices(known) or 'none'}."
+            )
+    loaded: Loaded = reader.read(*given, **options)
+    return loaded
+
+
+def _glimpse(source: Source, data: Any) -> str:
+    """What an unknown text seems to be, for the message."""
+    if isinstance(data, dict):
+        return f"an object with the keys {choices(sorted(map(str, data))) or '(none)'}"
+    if isinstance(data, list):
+        return f"a list of {len(data)}"
+    line = source.text.strip().partition("\n")[0]
+    return f"a text that begins '{shown(line)}'" if line else "nothing"
 
 
 def dump(dag: Any, format: str, path: Any = None, **options: Any) -> str:

@@ -24,14 +24,11 @@ _ALWAYS = ("always()", "!cancelled()")
 
 
 def matches(data: Any) -> bool:
-    """An object with ``jobs``, of which at least one has a key that only a GitHub job has."""
-    data = as_dict(data)
-    jobs = as_dict(data.get("jobs"))
-    return (
-        any(key in as_dict(job) for job in jobs.values() for key in _JOB_KEYS)
-        and "on" in data
-        or (bool(jobs) and all(any(key in as_dict(job) for key in _JOB_KEYS) for job in jobs.values()))
-    )
+    """An object with ``on`` and jobs, or with jobs that all name a runner or another workflow."""
+    jobs = as_dict(as_dict(data).get("jobs"))
+    if "on" in as_dict(data):
+        return any(key in as_dict(job) for job in jobs.values() for key in _JOB_KEYS)
+    return bool(jobs) and all("runs-on" in as_dict(job) or "uses" in as_dict(job) for job in jobs.values())
 
 
 def read(source: Source, data: Any = None) -> Loaded:

@@ -90,7 +90,10 @@ def test_broken_yaml(text: str, message: str) -> None:
         ("[" * 100_000, "expected JSON of moderate depth, found brackets nested too deeply"),
         ('{"a":' * 100_000, "expected JSON of moderate depth"),
         ("[" + "9" * 5000 + "]", "expected JSON, found Exceeds the limit"),
-        ('{"a": 1}', "expected a Dag in a known format, found none of them. Name one: format="),
+        (
+            '{"a": 1}',
+            "expected a Dag in a known format, found an object with the keys a. Name its format=: airflow, ",
+        ),
         ("[]", "expected a Dag in a known format"),
         ('[{"a": NaN}]', "expected a Dag in a known format"),
     ],
@@ -195,6 +198,19 @@ def test_too_many_lines_are_counted_before_they_are_read() -> None:
 def test_a_chain_of_100_000_loads() -> None:
     text = "".join(f"t{i} -> t{i + 1}\n" for i in range(100_000))
     assert len(load(text).dag.edges) == 100_000
+
+
+def test_unknown_options() -> None:
+    for options in ({}, {"format": "edges"}):
+        with pytest.raises(
+            DagkitError, match="load: option 'dag_id' means nothing for edges input. Known: none."
+        ):
+            load("a -> b\n", dag_id="x", **options)
+    with pytest.raises(
+        DagkitError,
+        match="load: option 'dagid' means nothing for airflow-source input. Did you mean 'dag_id'",
+    ):
+        load("import airflow\n", dagid="x")
 
 
 def test_unknown_format() -> None:
@@ -457,3 +473,21 @@ def test_circles_behind_circles_are_walked_once() -> None:
     chain = " -> ".join(f'"g{i}.upstream_join_id"' for i in range(900))
     loaded = load(f"digraph {{ a -> {chain} -> b }}")
     assert loaded.dag.edges == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[1, 2, 3]\n", "a list of 3"),
+        ("a: b\nc: d\n", "an object with the keys a, c"),
+        ("\n", "nothing"),
+        ("Dear reader\nthis is a letter\n", "a text that begins 'Dear reader'"),
+        ("{}\n", "the keys \\(none\\)"),
+        (
+            "version: 2\njobs:\n  build: {docker: [x], steps: [run]}\n",
+            "the keys jobs, version",
+        ),  # another CI's
+    ],
+)
+def test_the_refusal_says_what_it_saw(text: str, found: str) -> None:
+    refused(text, f"expected a Dag in a known format, found .*{found}")

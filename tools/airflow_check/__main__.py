@@ -18,14 +18,15 @@ DIFFERENT = 3  # exit status of verify; a crash is 1, a wrong option 2
 
 
 class Progress:
-    """Shows how far a list of cases has come, and stops between two cases on Ctrl-C.
+    """Shows how far a list of cases has come, and stops between two cases when asked to (Ctrl-C).
 
     Airflow's task runner takes a KeyboardInterrupt for a failure of the task, so none may be raised there.
     """
 
     def __init__(self) -> None:
         self.stop = False
-        signal.signal(signal.SIGINT, self._asked)
+        for asked_to_stop in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(asked_to_stop, self._asked)
 
     def _asked(self, _number: int, _frame: Any) -> None:
         self.stop = True

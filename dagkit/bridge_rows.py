@@ -122,6 +122,16 @@ ROWS = (
         knob="if it lasts: is the scheduler alive, and how long is one loop?",
         source=(f"{_LOOP}::_run_scheduler_loop",),
     ),
+    row(
+        "no_scheduler",
+        check="nobody checks: the last scheduler is dead",
+        shows="Health: Scheduler unhealthy; no state changes any more, running tasks end and nothing follows",
+        ask=("airflow jobs check --job-type SchedulerJob", _HEALTH),
+        metrics=("scheduler_heartbeat", "scheduler.scheduler_loop_duration"),
+        config=("[scheduler] scheduler_health_check_threshold", "[scheduler] job_heartbeat_sec"),
+        knob="start a scheduler; better, run two",
+        source=(f"{_LOOP}::_run_scheduler_loop", f"{_LOOP}::heartbeat_callback"),
+    ),
     # ---- scheduled: a limit, or the window
     row(
         "unknown_pool",

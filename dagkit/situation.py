@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import trigger_rules
 from .engine.limits import Need
+from .engine.loss import NO_SCHEDULER
 from .errors import choices, nearest, shown
 from .executors import Worker
 from .faults import LoseMessage, LoseWorker
@@ -97,21 +98,23 @@ class Situation(Usage):
             return self._none(ti, run)
         return self._parked(ti, state)
 
-    def _paused(self, run: Run) -> str:
-        """Why the Dag of a run is paused at this tick, or ""."""
+    def _paused(self, run: Run) -> tuple[str, str, Sequence[int], str] | None:
+        """Why nothing of a run's Dag is scheduled at this tick, or None."""
         why = ""
         for tick, dag_id, because in self.trace._pauses:
             if dag_id == run.plan.dag.dag_id and tick <= self.tick:
                 why = because
-        return why
+        if why == NO_SCHEDULER:
+            return "no_scheduler", f"{why}.", (), "start a scheduler"
+        return ("paused", f"its Dag is paused ({why}).", (), "unpause the Dag") if why else None
 
     # ---- none -------------------------------------------------------------------------------------------------
 
     def _none(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
         if run.due > self.tick:
             return "run_not_due", f"its run falls due at tick {run.due}.", (), ""
-        if why := self._paused(run):
-            return "paused", f"its Dag is paused ({why}).", (), "unpause the Dag"
+        if paused := self._paused(run):
+            return paused
         if run.started is None or run.started > self.tick:
             cap = run.plan.dag.max_active_runs
             ahead = [r for r in self.trace._runs if r.plan.number == run.plan.number and r.started is not None
@@ -170,8 +173,8 @@ class Situation(Usage):
     def _scheduled(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
         if run.ended is not None and run.ended <= self.tick:
             return "run_ended", f"its run has ended ({run.state}), so it is not queued any more.", (), "clear the task"
-        if why := self._paused(run):
-            return "paused", f"its Dag is paused ({why}).", (), "unpause the Dag"
+        if paused := self._paused(run):
+            return paused
         key = id(run), run.plan.cls[self.trace._task_of[ti]]
         if key not in self._known:
             self._known[key] = self._limits(ti)

@@ -14,6 +14,8 @@ from .script import readings
 if TYPE_CHECKING:
     from .core import Sim
 
+NO_SCHEDULER = "no scheduler is alive"
+
 
 def put_on_calendar(sim: Sim) -> None:
     """Every fault of the scenario, checked and entered."""
@@ -87,7 +89,7 @@ def _lose_scheduler(sim: Sim) -> None:
     dead = sim.schedulers = sim.schedulers - 1
     if sim.schedulers <= 0:
         for plan in sim.plans:
-            pause(sim, plan.dag.dag_id, "no scheduler is alive")
+            pause(sim, plan.dag.dag_id, NO_SCHEDULER)
         return
     sim.calendar.source[sim.now + sim.scenario.config.scheduler_health_check_threshold].append(
         lambda s, _: _adopt(s, dead))

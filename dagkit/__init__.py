@@ -25,7 +25,7 @@ except PackageNotFoundError:  # run from a checkout that is not installed
 
 # Found on first use, so that `import dagkit` is quick and needs neither pandas nor widgets.
 _WHERE = {
-    ".formats": "load",
+    ".formats": "dump load",
     ".lesson": "check predict",
     ".planning": "critical_path critical_tasks expand graham_bound lower_bound makespan makespan_curve "
                  "saturation_slots schedule slack tied_critical_paths waves what_if",

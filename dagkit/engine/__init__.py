@@ -48,7 +48,7 @@ def prepare(scenario: Scenario) -> Sim:
     sim.script = Script(scenario.outcomes, scenario.durations, plans)
     for plan in plans:
         plan.scripted |= sim.script.outcomes.tasks(plan)
-        plan.timed = sim.script.durations.tasks(plan)
+        plan.lasts_otherwise(sim.script.durations.tasks(plan))
     for plan in plans:
         _add_runs(sim, plan)
     sim.rank_all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,7 @@ def _new_script(sim: Sim, named: set[str]) -> None:
     sim.script.first_try = first_try
     for plan in sim.plans:
         plan.scripted |= sim.script.outcomes.tasks(plan)
-        plan.timed |= sim.script.durations.tasks(plan)
+        plan.lasts_otherwise(sim.script.durations.tasks(plan))
 
 
 def _resize(sim: Sim) -> None:
@@ -85,7 +86,8 @@ def clear(sim: Sim, labels: Any, *, fresh_script: bool = False) -> None:
 def _clear_one(sim: Sim, ti: int, run: Run, task: int, fresh_script: bool) -> None:
     if run.state in ("success", "failed"):
         run.state, run.ended, run.cause = "queued", None, None
-        sim.waiting_runs[run.plan.number].appendleft(run)
+        queue = [*sim.waiting_runs[run.plan.number], run]
+        sim.waiting_runs[run.plan.number] = deque(sorted(queue, key=lambda r: (r.due, r.number)))
         sim.stirred = True
     if sim.state[ti] != RUNNING:                      # the worker of a running one knows its last try already
         sim.max_tries[ti] = sim.tries[ti] + run.plan.tasks[task].retries

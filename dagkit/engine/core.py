@@ -82,6 +82,7 @@ class Sim:
         self.returned: dict[int, int] = {}             # producers: the length of the list they returned
         self.revised: set[tuple[int, Run]] = set()     # mapped tasks whose width was checked again after a clear
         self.ended_runs: list[Run] = []                # runs without unfinished TIs, verdict pending
+        self.contested = any(plan.contested for plan in plans)
         self.stirred = True                            # a queued run may be able to start
         self.waiting_runs: list[deque[Run]] = []       # per Dag: queued runs, oldest first
         self.active: list[int] = []                    # per Dag: running runs
@@ -135,6 +136,12 @@ class Sim:
         """The same change for many TIs whose state column is already set."""
         self.event_ti.extend(tis)
         self.event_new.extend(bytes((new,)) * len(tis))
+
+    def in_order(self, tis: list[int]) -> list[int]:
+        """TIs in the order of every walk."""
+        if len(tis) < 2:
+            return tis
+        return sorted(tis) if type(self.rank) is range else sorted(tis, key=self.rank.__getitem__)
 
     def look_at(self, ti: int) -> None:
         """Evaluate this TI in the evaluate phase."""

@@ -23,7 +23,10 @@ AFTER_WAIT = {"timed_out": ("fail", "wait_timeout"), "sensor_timeout": ("fail_ha
 def length(sim: Sim, ti: int) -> int:
     """Ticks the try that starts now will run."""
     run, task = sim.run_of[ti], sim.task_of[ti]
-    plan, wait = run.plan, run.plan.tasks[task].wait
+    plan = run.plan
+    if task not in plan.odd_length and ti not in sim.ends:
+        return plan.duration[task]
+    wait = plan.tasks[task].wait
     if wait is not None:
         ticks = waiting.length(sim, ti, wait)
     else:

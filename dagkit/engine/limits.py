@@ -108,7 +108,8 @@ def needs_of(scenario: Scenario, plan: Plan, run_no: int, cls: int) -> list[Need
         needs.append(Need(LimitName("max_active_tis_per_dag", f"{dag_id}.{task_id}"), per_dag, 1, True))
     if per_run is not None:
         needs.append(Need(LimitName("max_active_tis_per_dagrun", f"{dag_id}.{task_id}", run_no), per_run, 1, True))
-    needs.append(Need(LimitName("executor", scenario.executor.name_of(executor)), chosen.slots(config), 1, False))
+    if len(scenario.executor.by_name) > 1 or chosen.parallelism is not None:   # else the same as parallelism
+        needs.append(Need(LimitName("executor", scenario.executor.name_of(executor)), chosen.slots(config), 1, False))
     return needs
 
 

@@ -34,11 +34,12 @@ class Plan:
             place[declared] = task_number
         self.ids = [graph.ids[i] for i in graph.order]
         self.index = {task_id: t for t, task_id in enumerate(self.ids)}
-        self.tasks = tasks = [dag.tasks[task_id] for task_id in self.ids]
+        by_id = dag.tasks
+        self.tasks = tasks = [by_id[task_id] for task_id in self.ids]
         self.up = [tuple([place[u] for u in graph.up[i]]) for i in graph.order]
         self.down = [tuple(sorted([place[d] for d in graph.down[i]])) for i in graph.order]
-        totals = weight_totals(graph, [dag.tasks[i].priority_weight for i in graph.ids],
-                               [dag.tasks[i].weight_rule for i in graph.ids])
+        totals = weight_totals(graph, [by_id[i].priority_weight for i in graph.ids],
+                               [by_id[i].weight_rule for i in graph.ids])
         self.weight = [totals[i] for i in graph.order]
         self.duration = [1 if t.duration == 1 else ticks(t.duration, f"task '{shown(t.task_id)}': duration")
                          for t in tasks]
@@ -94,7 +95,14 @@ class Plan:
         # scripted: tasks whose try does not simply end in success (outcomes given by label are added later).
         self.scripted = {t for t, task in enumerate(tasks) if task.execution_timeout is not None or task.wait is not None} \
             | set(self.skips) | self.producers
+        # timed: tasks with a duration by label; odd_length: those whose stay is not simply their duration.
         self.timed: set[int] = set()
+        self.odd_length = {t for t, task in enumerate(tasks) if task.wait is not None or task.execution_timeout is not None}
+
+    def lasts_otherwise(self, tasks: set[int]) -> None:
+        """The scenario gives these tasks durations by label."""
+        self.timed |= tasks
+        self.odd_length |= tasks
 
     def _order_keys(self) -> None:
         """ready_key[t] + ti orders the ready TIs of one class in one run; see limits.Head."""

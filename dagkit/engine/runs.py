@@ -20,8 +20,8 @@ def update(sim: Sim) -> None:
 
     A pass of Airflow starts runs first, so the room that a verdict makes is used in the next pass.
     """
-    if not (sim.stirred or sim.ended_runs or sim.watched):
-        return                                            # nothing about runs has changed
+    if not stirred(sim):
+        return
     _start_queued(sim)
     while ended := [run for run in sim.ended_runs if run.left == 0 and run.state == "running"] + stuck(sim):
         sim.ended_runs = []
@@ -32,6 +32,11 @@ def update(sim: Sim) -> None:
         elif any(sim.waiting_runs):
             sim.calendar.source[sim.now + 1].append(due)
     sim.ended_runs = []
+
+
+def stirred(sim: Sim) -> bool:
+    """Whether anything about runs can have changed."""
+    return bool(sim.stirred or sim.ended_runs or sim.watched or (sim.contested and not sim.cascade))
 
 
 def due(sim: Sim, _: int) -> None:
@@ -189,7 +194,7 @@ def after_pass(sim: Sim, before: int) -> None:
     deadlocked. Source: _are_premature_tis, models/dagrun.py, Airflow 3.3.2.
     """
     sim.unseen.clear()
-    if not any(plan.contested for plan in sim.plans):
+    if not sim.contested:
         return
     contested = [run for run in sim.runs if run.plan.contested and run.state == "running" and run.left]
     if contested:

@@ -34,7 +34,8 @@ def tick(sim: Sim, now: int) -> None:
     start(sim, calendar.start.pop(now, []))
     for ti in calendar.look.pop(now, ()):
         sim.look_at(ti)
-    evaluate(sim)
+    if sim.looks or runs.stirred(sim):
+        evaluate(sim)
     admit(sim, now)
     sim.tick_no.append(now)
     sim.tick_end.append(len(sim.event_new))
@@ -43,7 +44,7 @@ def tick(sim: Sim, now: int) -> None:
 def finish(sim: Sim, due: list[int]) -> None:
     """Running tries that end now, in task order."""
     state, run_of, task_of = sim.state, sim.run_of, sim.task_of
-    for ti in sorted(due, key=sim.rank.__getitem__):
+    for ti in sim.in_order(due):
         if state[ti] != RUNNING or (ti in sim.ends and sim.ends[ti] != sim.now):
             continue                                      # it was stopped before its time
         run, task = run_of[ti], task_of[ti]
@@ -61,8 +62,8 @@ def start(sim: Sim, picked_up: list[int]) -> None:
     state = sim.state
     if sim.floors or sim.lost_messages:
         picked_up = workers.arrive(sim, picked_up)
-    started = [ti for ti in sorted(picked_up, key=sim.rank.__getitem__)
-               if state[ti] == QUEUED and sim.starts.get(ti, sim.now) == sim.now]
+    started = [ti for ti in sim.in_order(picked_up)
+               if state[ti] == QUEUED and (ti not in sim.starts or sim.starts[ti] == sim.now)]
     for ti in started:
         state[ti] = RUNNING
         sim.calendar.finish[sim.now + ending.length(sim, ti)].append(ti)

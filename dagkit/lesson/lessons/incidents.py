@@ -69,19 +69,19 @@ PLAIN = ("running", "finished")
 EXHIBITS = {
     "A02": Exhibit("In which state does `target` end?", {
         "skipped": "Its upstream `mid` is skipped. But `outer` is an upstream too, and it succeeded.",
-        "success": "A branch skips only what is *directly* below it and was not chosen, nor lies below what was chosen. "
+        "success": "A branch skips only what is **directly** below it and was not chosen, nor lies below what was chosen. "
                    "`target` lies below `inner`. So its rule sees one success and one skip, and no failure.",
         "none": "All its upstreams are finished, so its rule is decided.",
     }, final("target"), (("target", 1), ("mid", 2), ("target", 2))),
     "A04": Exhibit("One upstream is skipped, one failed. In which state does `j`, rule one_success, end?", {
-        "skipped": "That takes *all* upstreams skipped. Try the variant below.",
+        "skipped": "That takes **all** upstreams skipped. Try the variant below.",
         "failed": "`failed` means: it ran, and its last try went wrong. `j` never ran.",
         "upstream_failed": "Once all upstreams are finished and none succeeded, the rule cannot hold any more. Not all "
                            "of them are skipped, so it is upstream_failed.",
     }, final("j"), (("j", 1),)),
     "A07": Exhibit("The gate says no. `cleanup` has rule all_done. In which state does it end?", {
         "success": "all_done would let it run after a failure or a skip. But nobody asks the rule here.",
-        "skipped": "A short circuit writes skipped on *everything* below it, at once. The rule is never asked.",
+        "skipped": "A short circuit writes skipped on **everything** below it, at once. The rule is never asked.",
         "none": "It was closed in the moment in which the gate finished.",
     }, final("cleanup"), (("cleanup", 1),)),
     "A09": Exhibit("`fast` fails at time 1, `slow` runs until 9. When does `alarm`, rule one_failed, start?", {
@@ -97,7 +97,7 @@ EXHIBITS = {
     }, at("summary", 2), (("summary", 2), ("work[2]", 2))),
     "A14": Exhibit("`list` returns five items, the limit is four. Which task turns red?", {
         "work": "It never came to be: without a stored length nothing is expanded.",
-        "list": "The length is checked when the *producer* hands over its value. So the producer fails, and what is "
+        "list": "The length is checked when the **producer** hands over its value. So the producer fails, and what is "
                 "mapped over it is upstream_failed.",
         "none of them, the list is cut": "Nothing is cut. Losing items without a word would be worse.",
     }, lambda trace: next((t for t, s in trace.final_states.items() if s == "failed"), "none of them, the list is cut"),
@@ -115,19 +115,19 @@ EXHIBITS = {
     }, most("deferred"), (("t1", 0), ("t0", 50))),
     "A20": Exhibit("One slot, two Dags, default weights. How many tasks run before `main`?", {
         "0": "`main` is the most important to you. The weight does not know that: nothing comes after it.",
-        "3": "Default weights add up what comes after a task *in its own Dag*: 4, 3, 2 in the chain. `main` has 1. It "
+        "3": "Default weights add up what comes after a task **in its own Dag**: 4, 3, 2 in the chain. `main` has 1. It "
              "beats only the last of the chain, by its older date.",
         "4": "The last of the chain has weight 1 as well, and then the older date goes first.",
     }, lambda trace: sum(starts(t)(trace) < starts("single.main")(trace) for t in trace.labels),
         (("single.main", 1), ("chain.a4", 4))),
     "A22": Exhibit("max_active_tasks is 1, and there are two runs. How many tasks run at once?", {
         "1": "It was so in Airflow 2, where the limit counted for the whole Dag.",
-        "2": "In Airflow 3 it counts per *run*. Two runs, one task each.",
+        "2": "In Airflow 3 it counts per **run**. Two runs, one task each.",
         "6": "Within a run the limit does hold: one at a time.",
     }, most("running"), (("t1@0", 0),)),
     "A24": Exhibit("parallelism is 2, and two schedulers run. Five ready tasks: how many at once?", {
         "2": "That is what one scheduler may have under way.",
-        "4": "The limit belongs to each scheduler *process*. Two of them may hold four.",
+        "4": "The limit belongs to each scheduler **process**. Two of them may hold four.",
         "5": "Four places in all: the fifth waits in scheduled.",
     }, most("running"), (("t4", 0),)),
     "A26": Exhibit("max_active_tis_per_dag is 1, and the task of run 0 is deferred. What is that of run 1?", {
@@ -136,13 +136,13 @@ EXHIBITS = {
         "deferred": "It would have to run first in order to defer itself.",
     }, at("t@1", 2), (("t@1", 2),)),
     "A28": Exhibit("Run 0's `T2` has just begun; `T2` needs its own past. What is run 2's `T2` at time 1?", {
-        "none": "Its past is run *1*, not run 0. And run 1's `T2` is finished: skipped.",
+        "none": "Its past is run **1**, not run 0. And run 1's `T2` is finished: skipped.",
         "running": "Run 1's `T2` was skipped because of its upstream, without waiting for the past. Skipped counts as "
                    "done well, so run 2 overtakes run 0.",
         "skipped": "Its own upstream `T1` succeeded, so there is nothing to skip.",
     }, at("T2@2", 1), (("T2@1", 1), ("T2@2", 1))),
     "A30": Exhibit("`new`, with depends_on_past, was added after run 0. In which state does it end in run 1?", {
-        "success": "Only a *first* run is excused. There was a run before; it merely had no `new`.",
+        "success": "Only a **first** run is excused. There was a run before; it merely had no `new`.",
         "none": "The run before has no such task, so it never succeeded there, so this one never starts.",
         "skipped": "Nothing decides against it; it only waits, for ever.",
     }, final("new@1"), (("new@1", 12),)),
@@ -152,13 +152,13 @@ EXHIBITS = {
              "ends the task for good.",
         "20": "Those are checks, and they all belong to the same try.",
     }, lambda trace: trace.tries["wait"], (("wait", 100), ("wait", 601))),
-    "A33": Exhibit("retry_delay is 60 with backoff, max_retry_delay 600, five retries. How long is the *last* wait?", {
+    "A33": Exhibit("retry_delay is 60 with backoff, max_retry_delay 600, five retries. How long is the **last** wait?", {
         "60": "Without backoff it would be: the variant below.",
         "600": "The delay doubles each time, some is added on top, and the cap cuts it.",
         "1920": "60 times 2 to the 5th. The cap max_retry_delay is lower.",
     }, last_wait, (("t", 30), ("t", 400))),
     "A35": Exhibit("dagrun_timeout comes at 30, while `b` runs. In which state does `b` end?", {
-        "failed": "The *run* is failed. Its unfinished tasks are not.",
+        "failed": "The **run** is failed. Its unfinished tasks are not.",
         "skipped": "Every unfinished task becomes skipped, running or not. So no failure callback of a task is called.",
         "running": "Nothing of an ended run stays unfinished.",
     }, final("b"), (("b", 20), ("b", 30), ("c", 30))),
@@ -173,7 +173,7 @@ EXHIBITS = {
                   "it waits.",
         "running": "The worker of site A does not take it, free or not.",
     }, at("b1", 15), (("a2", 5), ("b1", 15))),
-    "A42": Exhibit("LocalExecutor with parallelism 2, six ready tasks. How many are *queued* at time 50?", {
+    "A42": Exhibit("LocalExecutor with parallelism 2, six ready tasks. How many are **queued** at time 50?", {
         "0": "The documented meaning of parallelism: the other four would wait in scheduled. See the variant.",
         "2": "Two are running. Queued is what was handed over beyond them.",
         "4": "This executor forgets what it handed out and reports two free places in every loop. So the surplus piles "
@@ -190,7 +190,7 @@ EXHIBITS = {
         "25 s": "The first needs no loop before it: it starts at 0.",
     }, lambda trace: f"{starts('c5')(trace) * trace.scenario.config.tick_seconds:g} s", (("c2", 0), ("c5", 3))),
     "A50": Exhibit("parallelism is 4, two executors, three ready tasks for each. How many run at once?", {
-        "6": "Each executor may hold four, but the scheduler adds up what *all* of them hold.",
+        "6": "Each executor may hold four, but the scheduler adds up what **all** of them hold.",
         "4": "One scheduler, one budget, whatever the number of executors.",
         "8": "Twice the limit would need two schedulers, not two executors.",
     }, most("running"), (("k1", 0), ("k2", 0))),

@@ -89,7 +89,7 @@ def evaluate(sim: Sim) -> None:
             break
     if not sim.cascade:
         runs.after_pass(sim, before)
-    if sim.looks or sim.ended_runs:
+    if sim.looks or sim.ended_runs or runs.stuck(sim):
         sim.calendar.look[sim.now + 1]                    # seen in the next pass
 
 

@@ -21,6 +21,7 @@ from .graph import Graph, compile_graph
 from .task import PARAMETERS, Task, detached, is_number, kind_of, open_dags, spec_of, upstream_ids
 
 _AIRFLOW_ID = re.compile(r"[\w.-]{1,250}\Z")
+_MAPPED = re.compile(r"\[\d+\]\Z")   # an instance of a mapped task, made by planning.expand
 
 
 class Dag:
@@ -218,7 +219,7 @@ def _id_warnings(tasks: Iterable[str]) -> list[str]:
     found: list[str] = []
     alike: dict[str, list[str]] = {}
     for task_id in tasks:
-        if not _AIRFLOW_ID.match(task_id):
+        if not _AIRFLOW_ID.match(_MAPPED.sub("", task_id)):
             found.append(f"task '{shown(task_id)}': not a legal Airflow id (letters, digits, dash, dot, underscore, "
                          "at most 250); Airflow would refuse it.")
         alike.setdefault(unicodedata.normalize("NFKC", task_id), []).append(task_id)

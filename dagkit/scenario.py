@@ -203,6 +203,9 @@ class Scenario:
             if name not in known:
                 raise DagkitError(f"scenario: '{shown(name)}' is unknown.{nearest(name, known)} "
                                   f"Known: {choices(known, 12)}.")
+        if "dags" in changes and "runs" not in changes:
+            kept = {dag.dag_id for dag in _dags(changes["dags"])}
+            changes["runs"] = {dag_id: runs for dag_id, runs in self.runs.items() if dag_id in kept}
         return dataclasses.replace(self, **changes)
 
 

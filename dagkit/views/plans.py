@@ -84,7 +84,7 @@ def answer(dag: Any, slots: int | None = None) -> str:
     Critical path 7: list_files > process > join > report. No number of slots finishes sooner.
     2 paths are that long: to finish sooner, all of them must become shorter.
     One slot takes 11 (all the work), 2 slots or more can reach 7: there, slots no longer limit.
-    On 1 slot: 11. Slots limit it: more of them would help.
+    On 1 slot: 11. Slots limit it: one more would help.
     """
     return "\n".join(_limits(dag, planning.critical_path(dag), planning.saturation_slots(dag), slots))
 
@@ -159,9 +159,18 @@ def _knee(work: str, knee: int, floor: str) -> str:
 
 def _on(dag: Any, slots: int, floor: Any) -> str:
     takes = planning.makespan(dag, slots)
-    what = ("The path limits it: only a shorter path would help." if takes == floor
-            else "Slots limit it: more of them would help.")
+    if takes == floor:
+        what = "The path limits it: only a shorter path would help."
+    else:
+        better = _first_better(dag, slots, takes)
+        what = ("Slots limit it: one more would help." if better == slots + 1
+                else f"Slots limit it, but only from {better:,} slots on is it faster.")
     return f"On {slots:,} slot{'' if slots == 1 else 's'}: {brief(takes)}. {what}"
+
+
+def _first_better(dag: Any, slots: int, takes: Any) -> int:
+    """The fewest slots above ``slots`` that finish sooner."""
+    return next(n for n in range(slots + 1, len(dag) + 2) if planning.makespan(dag, n) < takes)
 
 
 def _durations(dag: Any) -> dict[str, str] | None:

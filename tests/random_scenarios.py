@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from random import Random
 from typing import Any
 
@@ -88,12 +89,31 @@ def random_scenario(rng: Random, pacing: str | None = None) -> dk.Scenario:
                          schedulers=rng.choice((1, 1, 2)), max_tis_per_query=rng.choice((0, 1, 2, 16))))
 
 
-def early_child_of_a_branch(scenario: dk.Scenario) -> bool:
-    """Whether a task may start before the branch (or short circuit) above it has chosen.
+def may_be_skipped_while_running(scenario: dk.Scenario) -> bool:
+    """Whether a task may start before a branch, short circuit or setup above it has decided.
 
-    Airflow can then skip it while it runs, in a pass in which nothing else happens: see test_lifecycle.
+    Airflow can then set its state while it runs, in a pass in which nothing else happens: see test_lifecycle.
     """
     early = ("always", "one_success", "one_failed", "one_done")
-    return any(task.trigger_rule in early and any(dag[u].branch is not None or dag[u].short_circuit is not None
-                                                  for u in task.upstream)
-               for dag in scenario.dags for task in dag)
+    return any(task.trigger_rule in early and (
+        any(dag[u].branch is not None or dag[u].short_circuit is not None for u in task.upstream)
+        or any(other.is_setup for other in dag)) for dag in scenario.dags for task in dag)
+
+
+def random_changes(rng: Random, scenario: dk.Scenario) -> dk.Scenario:
+    """The scenario with one to three changes on the way: pools, parallelism, outcomes, clearing."""
+    labels = sorted({task.task_id for dag in scenario.dags for task in dag}
+                    | {f"{dag.dag_id}.{task.task_id}" for dag in scenario.dags for task in dag})
+    changes: list[tuple[int, dict[str, Any]]] = []
+    for tick in sorted(rng.randint(1, 20) for _ in range(rng.randint(1, 3))):
+        change: dict[str, Any] = {}
+        if rng.random() < 0.6:
+            change["clear"] = rng.sample(labels, rng.randint(1, min(3, len(labels))))
+        if rng.random() < 0.4:
+            change["pools"] = {rng.choice(("p", "q")): rng.choice((0, 1, 2, 9))}
+        if rng.random() < 0.3:
+            change["outcomes"] = {rng.choice(labels).rpartition(".")[2]: script(rng)}
+        if rng.random() < 0.2 or not change:
+            change["config"] = dataclasses.replace(scenario.config, parallelism=rng.choice((1, 2, 5)))
+        changes.append((tick, change))
+    return scenario.replace(changes=tuple(changes))

@@ -131,6 +131,7 @@ class DagRun:
     due: int
     state: str = "queued"
     started: int | None = None
+    began: int = 0                  # the same, or later if it was cleared and begins again
     ended: int | None = None
 
 
@@ -142,18 +143,21 @@ class TI:
     task: Any
     state: str = "none"
     tries: int = 0
+    last_try: int = 0               # the last try it may fail in without being failed for good
+    scripted_from: int = 0          # tries before the present script
     until: int = 0                  # queued: picked up; running: ends; up_for_retry: may go on
     order: tuple[int, int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.order = (self.dag, self.place, self.run.number)
+        self.last_try = self.task.retries
 
 
 class Reference:
     """Plays a Scenario. events: (tick, dag_id, run, task_id, old, new)."""
 
     def __init__(self, scenario: Any):
-        self.s, self.config = scenario, scenario.config
+        self.s, self.config, self.s_changes = scenario, scenario.config, scenario.changes
         self.lesson = self.config.pacing == "lesson"
         self.dags = scenario.dags
         self.shapes = [Shape(dag) for dag in self.dags]
@@ -170,6 +174,7 @@ class Reference:
                 if ti.task.task_id == label:
                     ti.state = state
         self.now, self.changed = 0, False
+        self.restarted: list[TI] = []
         self.events: list[tuple[int, str, int, str, str, str]] = []
 
     # ---- small words --------------------------------------------------------------------------------------
@@ -189,24 +194,37 @@ class Reference:
         idle = 0
         while idle < IDLE_TICKS:
             self.tick()
-            waiting = any(ti.state in (*BUSY, "up_for_retry") for ti in self.tis) or \
-                any(run.due > self.now for run in self.runs) or any(self._timeout(run) for run in self.runs)
-            idle = 0 if self.changed or waiting else idle + 1
+            idle = 0 if self.changed or self.anything_ahead() else idle + 1
         return self
+
+    def anything_ahead(self) -> bool:
+        """Whether the calendar holds anything that can change the situation."""
+        busy = any(ti.state in (*BUSY, "restarting") or (ti.state == "up_for_retry" and ti.until > self.now)
+                   for ti in self.tis)
+        due = any(run.due > self.now or self._timeout(run) for run in self.runs)
+        return busy or due or any(tick > self.now for tick, _ in self.s_changes)
 
     def _timeout(self, run: DagRun) -> int | None:
         limit = self.dags[run.dag].dagrun_timeout
-        return None if limit is None or run.state != "running" else (run.started or 0) + math.ceil(limit)
+        return None if limit is None or run.state != "running" else run.began + math.ceil(limit)
 
     # ---- the tick -----------------------------------------------------------------------------------------
 
     def tick(self) -> None:
         self.now += 1
         self.changed = False
+        restarting = [ti for ti in self.restarted if ti.state == "restarting"]
+        for tick, change in self.s_changes:
+            if tick == self.now:
+                self.change(change)
+        for ti in restarting:
+            if ti.state == "restarting":
+                self.retry(ti)
+        self.restarted = [ti for ti in self.restarted if ti.state == "restarting" and ti not in restarting]
         for ti in self.tis:
             if ti.state == "running" and ti.until == self.now:
                 self.finish(ti)
-        for run in sorted(self.runs, key=lambda r: (r.started or 0, r.dag, r.number)):
+        for run in sorted(self.runs, key=lambda r: (r.began, r.dag, r.number)):
             if self._timeout(run) == self.now:
                 self.end(run, "failed")
                 for ti in self.of(run):
@@ -215,6 +233,28 @@ class Reference:
         self.start([ti for ti in self.tis if ti.state == "queued" and ti.until == self.now])
         self.evaluate()
         self.admit()
+
+    def change(self, change: dict[str, Any]) -> None:
+        """Settings are swapped; clearing sends tasks back to none, and ended runs back to the queue."""
+        self.s = self.s.merged({name: value for name, value in change.items() if name != "clear"})
+        self.config = self.s.config
+        for label in change.get("clear", ()):
+            for ti in sorted(self.tis, key=lambda t: (t.dag, t.run.number, t.place)):
+                if label in (ti.task.task_id, f"{self.dags[ti.dag].dag_id}.{ti.task.task_id}"):
+                    self.clear(ti, fresh="outcomes" in change)
+
+    def clear(self, ti: TI, fresh: bool) -> None:
+        if ti.run.state in ("success", "failed"):
+            ti.run.state, ti.run.ended = "queued", None
+        if fresh:
+            ti.scripted_from = ti.tries
+        if ti.state == "running":
+            self.set(ti, "restarting")                      # its worker stops within a tick
+            self.restarted.append(ti)
+        else:
+            ti.last_try = ti.tries + ti.task.retries
+            if ti.state != "none":
+                self.set(ti, "none")
 
     def start(self, tis: list[TI]) -> None:
         for ti in sorted(tis, key=lambda t: t.order):
@@ -227,7 +267,8 @@ class Reference:
 
     def finish(self, ti: TI) -> None:
         script = self.s.outcomes.get(ti.task.task_id, ())
-        outcome = script[ti.tries - 1] if ti.tries <= len(script) else "success"
+        entry = ti.tries - 1 - ti.scripted_from
+        outcome = script[entry] if 0 <= entry < len(script) else "success"
         limit = ti.task.execution_timeout
         if limit is not None and self.lasts(ti) > limit:
             outcome = "fail"
@@ -239,9 +280,8 @@ class Reference:
                     self.set(left_out, "skipped")
         elif outcome == "skip":
             self.set(ti, "skipped")
-        elif outcome == "fail" and ti.tries <= ti.task.retries:
-            self.set(ti, "up_for_retry")
-            ti.until = self.now + self.delay(ti)
+        elif outcome == "fail" and ti.task.retries and ti.tries <= ti.last_try:
+            self.retry(ti)
         else:
             self.set(ti, "failed")
             if self.dags[ti.dag].fail_fast:
@@ -249,6 +289,10 @@ class Reference:
                     if other_ti is not ti and not other_ti.task.is_teardown \
                             and other_ti.state not in ("success", "failed", "skipped", "removed"):
                         self.set(other_ti, "failed" if other_ti.state == "running" else "skipped")
+
+    def retry(self, ti: TI) -> None:
+        self.set(ti, "up_for_retry")
+        ti.until = self.now + self.delay(ti)
 
     def delay(self, ti: TI) -> int:
         task = ti.task
@@ -344,7 +388,8 @@ class Reference:
         for run in self.runs:
             room = self.dags[run.dag].max_active_runs - self.running(run.dag)
             if run.state == "queued" and run.due <= self.now and room > 0:
-                run.state, run.started, started = "running", self.now, True
+                run.state, run.began, started = "running", self.now, True
+                run.started = run.started or self.now
         return started
 
     def end_runs(self) -> bool:

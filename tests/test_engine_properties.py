@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import dagkit as dk
 from dagkit.states import is_legal
 
-from .random_scenarios import early_child_of_a_branch, random_scenario, random_tasks
+from .random_scenarios import may_be_skipped_while_running, random_changes, random_scenario, random_tasks
 from .reference import Reference, Shape
 
 SEEDS = st.integers(0, 10**9)
@@ -33,22 +33,35 @@ def changes(trace: dk.Trace) -> list[tuple[int, str, int, str, str, str]]:
 # ---- a second scheduler ----------------------------------------------------------------------------------------
 
 
+def same_as_the_reference(scenario: dk.Scenario) -> None:
+    trace, slow = dk.simulate(scenario), Reference(scenario).play()
+    assert changes(trace) == slow.events
+    dags = [dag.dag_id for dag in scenario.dags]
+    mine = {(dags[r.dag], r.number): (r.state, r.started, r.ended) for r in slow.runs}
+    for (dag_id, number), record in mine.items():
+        run = trace.run(number, dag_id)
+        assert (run.state, run.started, run.ended) == record
+    assert {label: slow.find[dags.index(dag_id), run, task_id].tries
+            for label, (dag_id, run, task_id) in tis_by_label(trace).items()} == trace.tries
+
+
 @pytest.mark.parametrize("pacing", ["lesson", "airflow"])
 @settings(max_examples=150)
 @given(seed=SEEDS)
 def test_the_slow_reference_gives_the_same_events_in_the_same_order(pacing: str, seed: int) -> None:
     scenario = random_scenario(Random(seed), pacing)
-    assume(pacing == "lesson" or not early_child_of_a_branch(scenario))
-    trace, slow = dk.simulate(scenario), Reference(scenario).play()
-    assert changes(trace) == slow.events
-    runs = {f"{scenario.dags[r.dag].dag_id}@{r.number}": (r.state, r.started, r.ended) for r in slow.runs}
-    assert {label: (r.state, r.started, r.ended) for label in trace.run_states
-            for r in [trace.run(int(label.split("@")[1]), label.split("@")[0])]} == runs
-    tries = {(ti.dag, ti.run.number, ti.task.task_id): ti.tries for ti in slow.tis}
-    for label in trace.labels:
-        dag_id, task_id, _, run = trace.task_of(label)
-        number = [dag.dag_id for dag in scenario.dags].index(dag_id)
-        assert trace.tries[label] == tries[number, run, task_id]
+    assume(pacing == "lesson" or not may_be_skipped_while_running(scenario))
+    same_as_the_reference(scenario)
+
+
+@pytest.mark.parametrize("pacing", ["lesson", "airflow"])
+@settings(max_examples=100)
+@given(seed=SEEDS)
+def test_the_slow_reference_follows_clears_and_new_limits_too(pacing: str, seed: int) -> None:
+    rng = Random(seed)
+    scenario = random_changes(rng, random_scenario(rng, pacing))
+    assume(pacing == "lesson" or not may_be_skipped_while_running(scenario))
+    same_as_the_reference(scenario)
 
 
 # ---- what must hold at every tick -------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .errors import shown
-from .explain import Reason, reason
+from .explain import Reason, reason, situation
+from .usage import needs
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -52,7 +53,22 @@ def _difference(first: Trace, second: Trace, tick: int, left: dict[str, str], ri
     label = next(name for name in (*left, *right) if left.get(name) != right.get(name))
     reasons = [reason(trace, trace._ti(label), tick) if label in states and label in trace._by_label else None
                for trace, states in ((first, left), (second, right))]
-    held = next((r for r in reasons if r is not None and r.code not in ("running", "finished", "worker")), None)
-    because = f"What made the difference: {held.code} ({held.text.rstrip('.')})." if held else \
+    held = next(((r.code, r.text) for r in reasons if r is not None and r.code not in ("running", "finished", "worker")),
+                None)
+    held = _other_cap(first, second, label, tick) or _other_cap(second, first, label, tick) or held
+    because = f"What made the difference: {held[0]} ({held[1].rstrip('.')})." if held else \
         "What made the difference: how the try ended or how long it took."
     return Difference(tick, label, left.get(label, "absent"), right.get(label, "absent"), reasons[0], reasons[1], because)
+
+
+def _other_cap(here: Trace, there: Trace, label: str, tick: int) -> tuple[str, str] | None:
+    """Of the limits that hold a scheduled TI back here, one whose cap is another there: several may be full at once."""
+    now, beside = situation(here, tick), situation(there, tick)
+    if here.states_at(tick).get(label) != "scheduled" or label not in beside.trace._by_label:
+        return None
+    caps = {need.limit: need.cap for need in needs(beside.trace, beside.trace._ti(label))}
+    for need in needs(now.trace, now.trace._ti(label)):
+        used = now.used(need.limit)
+        if used + need.places > need.cap != caps.get(need.limit, need.cap):
+            return now.full(need, used)[:2]
+    return None

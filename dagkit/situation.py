@@ -184,10 +184,11 @@ class Situation(Usage):
         for need in needs(self.trace, ti):
             used = self.used(need.limit)
             if used + need.places > need.cap:
-                return self._full(need, used)
+                return self.full(need, used)
         return "not_examined", "it would fit, but the scheduler has not looked at it in this pass.", (), ""
 
-    def _full(self, need: Need, used: int) -> tuple[str, str, Sequence[int], str]:
+    def full(self, need: Need, used: int) -> tuple[str, str, Sequence[int], str]:
+        """What a limit says that has no place left for one more."""
         limit, cap = need.limit, int(need.cap)
         holders = sorted(self.holders.get(limit, ()))
         if limit.kind == "pool":

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from dagkit import Config, Dag, DagkitError, Task, examples, simulate
+from dagkit import Config, Dag, DagkitError, Pool, Task, examples, simulate
 from dagkit.views import html_export, player
 from dagkit.views.read_aloud import read_aloud
-from dagkit.views.replay import replay
+from dagkit.views.replay import beside, named, replay
 
 DATA = Path(__file__).parent / "data"
 VIEWS = Path(player.__file__).parent
@@ -169,6 +169,10 @@ def test_reasons_too_many_to_send_are_left_out_and_it_says_so(monkeypatch, order
     assert any("trace.explain" in note for note in sent["warnings"])
 
 
+def test_it_says_where_to_read_what_is_simplified(orders):
+    assert replay(orders)["fidelity"].endswith("What is simplified: docs/fidelity.md in the repository.")
+
+
 def test_the_pacing_is_named():
     assert "lesson pacing" in replay(simulate(examples.orders()))["fidelity"]
     own = simulate(examples.orders(), config=Config(pacing="airflow"))
@@ -292,7 +296,155 @@ def test_read_aloud_is_its_text_where_nothing_can_speak():
     assert data["text/plain"] == "One <b>pool</b>.\nTwo."
 
 
+# ---- two futures ----
+
+
+@pytest.fixture(scope="module")
+def two_slots(orders):
+    return orders.fork(1, pools={"db": 2})
+
+
+def renamed(dag_id, *names):
+    return simulate(Dag(dag_id, [Task(name) for name in names]))
+
+
+def test_two_futures_part_where_the_pool_had_no_second_place(orders, two_slots):
+    sent = beside(orders, two_slots)
+    # both extracts need a place in db; with one place, extract_users has to wait at tick 1 in the golden trace
+    assert states_after(1)["extract_users"] == "scheduled"
+    assert sent["tick"] == 1
+    assert sent["text"].startswith("They part at tick 1: extract_users is scheduled in the first and queued in the")
+    assert sent["replay"]["tis"] == replay(two_slots)["tis"]
+
+
+def test_equal_traces_never_part(orders):
+    sent = beside(orders, simulate(examples.orders()))
+    assert (sent["tick"], sent["text"]) == (None, "The two traces are the same.")
+    assert sent["titles"] == ["as it was", "the same"]
+
+
+def test_task_instances_are_paired_by_what_they_are_not_by_their_place():
+    sent = beside(renamed("d", "a", "b", "c"), renamed("d", "c", "new", "a"))
+    assert sent["pairs"] == [[0, 2], [1, -1], [2, 0], [-1, 1]]
+
+
+def test_runs_are_paired_although_more_of_them_need_longer_labels():
+    dag = Dag("d", [Task("a"), Task("b")])
+    one, two = simulate(dag), simulate(dag, runs=2)
+    assert (one.labels, two.labels) == (["a", "b"], ["a@0", "a@1", "b@0", "b@1"])
+    assert beside(one, two)["pairs"] == [[0, 0], [1, 2], [-1, 1], [-1, 3]]
+
+
+@pytest.mark.parametrize("change, title", [
+    ({"pools": {"db": 2}}, "pool db = 2"),
+    ({"pools": {"db": Pool(-1, include_deferred=True)}}, "pool db = unlimited with deferred"),
+    ({"outcomes": {"transform": ["success"]}}, "outcomes of transform = success"),
+    ({"durations": {"publish": 4}}, "duration of publish = 4"),
+    ({"config": Config(parallelism=1)}, "parallelism = 1"),
+    ({"tasks": {"publish": {"trigger_rule": "all_done"}}}, "publish: trigger_rule = all_done"),
+    ({"clear": ["transform"]}, "clear transform"),
+    ({"pools": {"db": 1}}, "no change"),
+    ({"pools": {"db": 1, "w": 1, "x": 1, "y": 1, "z": 1}}, "pool w = 1, pool x = 1, pool y = 1 and 1 more"),
+])
+def test_a_fork_is_called_after_what_was_changed(orders, change, title):
+    assert named(orders, orders.fork(3, **change)) == ["as it was", f"at tick 3: {title}"]
+
+
+def test_the_title_follows_the_change_not_the_place(orders, two_slots):
+    assert named(two_slots, orders) == ["at tick 1: pool db = 2", "as it was"]
+    later = two_slots.fork(4, pools={"db": 3})
+    assert named(two_slots, later) == ["as it was", "at tick 4: pool db = 3"]  # what both have is not told
+    assert named(two_slots, orders.fork(1, pools={"db": 3})) == ["at tick 1: pool db = 2", "at tick 1: pool db = 3"]
+
+
+@pytest.mark.parametrize("change, title", [
+    ({"durations": {"publish": 4}}, "duration of publish = 4"),
+    ({"config": Config(pacing="airflow")}, "pacing = airflow"),
+    ({"seed": 7}, "seed = 7"),
+    ({"runs": 2}, "other runs"),
+])
+def test_another_scenario_is_called_after_what_differs(orders, change, title):
+    scenario = examples.orders()
+    assert named(orders, simulate(scenario.replace(**change))) == ["as it was", title]
+
+
+def test_another_definition_is_called_after_the_tasks_that_differ(orders):
+    dag = examples.orders().dag
+    assert named(orders, simulate(examples.orders().replace(dag=dag.replace("publish", retries=5))))[1] == (
+        "publish: retries = 5")
+    assert named(renamed("d", "a", "b"), renamed("d", "a", "c"))[1] == "without task b, with task c"
+    assert named(renamed("d", "a"), renamed("e", "a")) == ["d", "e"]
+
+
+def test_given_titles_are_kept_as_plain_text(orders, two_slots):
+    assert named(orders, two_slots, ["<b>one</b>", "two\nlines"]) == ["<b>one</b>", "two\\nlines"]
+
+
+@pytest.mark.parametrize("titles", ["ab", ["one"], ["a", "b", "c"], ()])
+def test_titles_that_do_not_name_both_are_refused(orders, two_slots, titles):
+    with pytest.raises(DagkitError, match="titles must name both futures, the first and the second"):
+        player.play(orders, beside=two_slots, titles=titles)
+
+
+@pytest.mark.parametrize("options", [{"beside": 3}, {"titles": ["a", "b"]}])
+def test_only_a_trace_can_stand_beside(orders, options):
+    with pytest.raises(DagkitError, match=r"beside must be a second Trace, not (int|NoneType).*trace\.fork"):
+        player.play(orders, **options)
+
+
+def test_the_player_of_two_futures_says_both(orders, two_slots):
+    widget = player.play(orders, beside=two_slots, tick=99)
+    assert repr(widget) == ("Player(orders: 6 tasks, 16 ticks, success; "
+                            "beside it, at tick 1: pool db = 2: 6 tasks, 14 ticks, success)")
+    assert widget.tick == 16  # the end of the longer one
+    assert player.play(two_slots, beside=orders, tick=15).tick == 15
+    nodes = [node["id"] for sent in (widget.replay, widget.beside["replay"]) for node in sent["nodes"]]
+    assert len(set(nodes)) == len(nodes) == 12
+
+
+def test_a_task_of_the_second_future_only_can_be_chosen():
+    widget = player.play(renamed("d", "a", "b"), beside=renamed("d", "new", "a"))
+    widget.selected = "new"
+    assert (widget.row, widget.selected) == (2, "new")
+    with pytest.raises(DagkitError, match="no task is called 'c'. Its tasks: a, b, new"):
+        widget.selected = "c"
+
+
+def test_the_saved_twin_shows_both_futures_and_where_they_part(orders, two_slots):
+    twin = player.play(orders, beside=two_slots)._repr_mimebundle_()[0]["text/html"]
+    assert twin.count("<svg") == 4 and twin.count("<table>") == 2
+    for words in ("They part at tick 1: extract_users is", "First: as it was", "Second: at tick 1: pool db = 2",
+                  "upstream_failed 14", "upstream_failed 12"):
+        assert words in twin
+    assert twin == player.play(orders, beside=two_slots)._repr_mimebundle_()[0]["text/html"]
+
+
+def test_no_id_of_the_twin_is_used_twice(orders):
+    ids = [attributes["id"] for _, attributes in Elements(player.still(orders, orders)).tags if "id" in attributes]
+    assert len(ids) > 20 and len(set(ids)) == len(ids)
+
+
+def test_hostile_ids_stay_text_beside_each_other():
+    trace = hostile_trace()
+    other = trace.fork(1, outcomes={HOSTILE[1]: ["fail"]})
+    page = Elements(html_export.page(trace, beside=other))
+    assert [tag for tag, _ in page.tags].count("script") == 2
+    assert not {"img", "iframe"} & {tag for tag, _ in page.tags}
+    assert all(not name.startswith("on") for _, attributes in page.tags for name in attributes)
+    for text in texts({**beside(trace, other), "replay": {}}):
+        assert text.isprintable() and len(text) <= 400
+
+
 # ---- the one-file export ----
+
+
+def test_the_file_of_two_futures_holds_both(orders, two_slots):
+    page = html_export.page(orders, beside=two_slots, titles=["one place", "two places"])
+    data = json.loads(Elements(page).scripts[0])
+    assert data["replay"] == replay(orders)
+    assert data["beside"] == beside(orders, two_slots, ["one place", "two places"])
+    still = page.partition("<noscript>")[2].partition("</noscript>")[0]
+    assert still.count("<svg") == 4 and "Second: two places" in still
 
 
 def test_the_file_holds_the_players_own_module_and_data(tmp_path, orders):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import DagkitError, shown
-from . import player, replay
+from . import player
 
 # The module ends in its only export; here it becomes a plain name, and a model of six functions stands in for
 # the notebook's.
@@ -57,15 +58,16 @@ body {{ max-width: 1280px; margin: 16px auto; padding: 0 16px; font-family: syst
 """
 
 
-def page(trace: Any, *, prediction: player.Prediction | None = None, interval: int | None = None) -> str:
-    """The whole file as text: the notebook's player, its data, and a still picture where scripts are off."""
-    sent = replay.replay(trace)
-    state = {"replay": sent, "prediction": prediction and prediction.resolve(trace), "predicted": None,
-             "tick": 0, "row": -1, "interval": interval or player.default_interval(trace.last_tick)}
+def page(trace: Any, *, beside: Any = None, titles: Sequence[str] | None = None, **options: Any) -> str:
+    """The whole file as text: the notebook's player, its data, and a still picture where scripts are off.
+
+    beside, titles: a second trace, as for ``dk.play``. Further options are those of ``player.state``.
+    """
+    state = {**player.state(trace, beside, titles=titles, **options), "predicted": None, "row": -1}
     esm = (player.HERE / "player.js").read_text(encoding="utf-8").replace(EXPORT, "const player = {")
     return PAGE.format(
-        title=html.escape(sent["title"]), css=(player.HERE / "player.css").read_text(encoding="utf-8"),
-        still=player.still(trace), state=script_json(state), esm=esm + BOOT)
+        title=html.escape(state["replay"]["title"]), css=(player.HERE / "player.css").read_text(encoding="utf-8"),
+        still=player.still(trace, beside, titles), state=script_json(state), esm=esm + BOOT)
 
 
 def script_json(value: Any) -> str:

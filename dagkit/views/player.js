@@ -1,6 +1,7 @@
 // The tick player: one ES module for JupyterLab, VS Code and the one-file HTML export. It knows no scheduling rule:
-// Python sends one `replay` (see replay.py), everything here only looks things up in it. From top to bottom:
-// small helpers, the panes (graph, rows, meters, log, legend, one task), a lane that feeds them, the clock, render.
+// Python sends one `replay`, or two to be compared (see replay.py), everything here only looks things up in them. From
+// top to bottom: small helpers, the panes (graph, rows, meters, log, legend, one task), a lane that feeds them, the
+// stage with one or two lanes, the clock, what stands around them, render.
 
 const ROW = 20; // height of a row of the Gantt chart, px
 const LINE = 18; // height of a line of the log, px
@@ -19,6 +20,7 @@ const ICONS = {
 };
 // Until the reader chooses a task, one worth explaining is shown: what just went wrong, else what waits.
 const WAITING = ["scheduled", "up_for_retry", "awaiting_input", "deferred", "up_for_reschedule"];
+const ORDER = ["First", "Second"]; // of two futures, as the sentence about them calls them
 let instances = 0;
 
 // ---------------------------------------------------------------------------------------------- helpers
@@ -36,12 +38,16 @@ function h(tag, props = {}, ...children) {
   return el;
 }
 
+/** An element of a drawing. */
+function draw(tag, props) {
+  const el = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(props)) el.setAttribute(key, value);
+  return el;
+}
+
 function icon(name) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const path = svg.appendChild(document.createElementNS(svg.namespaceURI, "path"));
-  svg.setAttribute("viewBox", "0 0 16 16");
-  svg.setAttribute("aria-hidden", "true");
-  path.setAttribute("d", ICONS[name]);
+  const svg = draw("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" });
+  svg.append(draw("path", { d: ICONS[name] }));
   return svg;
 }
 
@@ -87,70 +93,78 @@ function safeSvg(text) {
  * scrolled to, and really scrolls in `land`, after all else has changed: each question about the page or move in it
  * makes the browser lay it out.
  */
-function longList(el, height, make) {
-  const space = el.appendChild(h("div.dk-space", { role: "presentation" }));
-  const rows = new Map();
-  let count = 0;
-  let top = 0;
-  let view = 0;
-  let moved = false;
-  const draw = () => {
-    const from = Math.max(0, Math.floor(top / height) - 3);
-    const to = Math.min(count, Math.ceil((top + view) / height) + 3);
-    for (const [i, row] of rows) {
+class LongList {
+  rows = new Map(); // position -> element
+  #count = 0;
+  #top = 0;
+  #view = 0;
+  #moved = false;
+
+  constructor(el, height, make) {
+    Object.assign(this, { el, height, make, space: el.appendChild(h("div.dk-space", { role: "presentation" })) });
+    el.addEventListener("scroll", () => {
+      if (this.#moved || Math.abs(el.scrollTop - this.#top) < 1) return;
+      this.#top = el.scrollTop;
+      this.#draw();
+    }, { passive: true });
+  }
+
+  #draw() {
+    const from = Math.max(0, Math.floor(this.#top / this.height) - 3);
+    const to = Math.min(this.#count, Math.ceil((this.#top + this.#view) / this.height) + 3);
+    for (const [i, row] of this.rows) {
       if (i >= from && i < to) continue;
       row.remove();
-      rows.delete(i);
+      this.rows.delete(i);
     }
     for (let i = from; i < to; i += 1) {
-      if (rows.has(i)) continue;
-      const row = make(i);
-      row.style.top = `${i * height}px`;
-      rows.set(i, space.appendChild(row));
+      if (this.rows.has(i)) continue;
+      const row = this.make(i);
+      row.style.top = `${i * this.height}px`;
+      this.rows.set(i, this.space.appendChild(row));
     }
-  };
-  const scroll = (px) => {
-    const wanted = clamp(px, 0, Math.max(0, count * height - view));
-    if (wanted === top) return;
-    top = wanted;
-    moved = true;
-    draw();
-  };
-  el.addEventListener("scroll", () => {
-    if (moved || Math.abs(el.scrollTop - top) < 1) return;
-    top = el.scrollTop;
-    draw();
-  }, { passive: true });
-  return {
-    rows,
-    scroll,
-    land() {
-      if (moved) el.scrollTop = top;
-      moved = false;
-    },
-    atEnd: () => top + view >= (count - 1) * height,
-    overflows: () => count * height > view,
-    /** After the element changed its size. */
-    fit() {
-      view = el.clientHeight;
-      draw();
-    },
-    resize(n) {
-      if (n === count) return;
-      count = n;
-      space.style.height = `${n * height}px`;
-      draw();
-    },
-    redraw() {
-      rows.forEach((row) => row.remove());
-      rows.clear();
-      draw();
-    },
-    reveal(i) {
-      if (i * height < top) scroll(i * height);
-      else if ((i + 1) * height > top + view) scroll((i + 1) * height - view);
-    },
-  };
+  }
+
+  scroll(px) {
+    const wanted = clamp(px, 0, Math.max(0, this.#count * this.height - this.#view));
+    if (wanted === this.#top) return;
+    this.#top = wanted;
+    this.#moved = true;
+    this.#draw();
+  }
+
+  land() {
+    if (this.#moved) this.el.scrollTop = this.#top;
+    this.#moved = false;
+  }
+
+  atEnd() { return this.#top + this.#view >= (this.#count - 1) * this.height; }
+
+  overflows() { return this.#count * this.height > this.#view; }
+
+  /** After the element changed its size. */
+  fit() {
+    this.#view = this.el.clientHeight;
+    this.#draw();
+  }
+
+  resize(count) {
+    if (count === this.#count) return;
+    this.#count = count;
+    this.space.style.height = `${count * this.height}px`;
+    this.#draw();
+  }
+
+  redraw() {
+    this.rows.forEach((row) => row.remove());
+    this.rows.clear();
+    this.#draw();
+  }
+
+  reveal(i) {
+    if (i * this.height < this.#top) this.scroll(i * this.height);
+    else if ((i + 1) * this.height > this.#top + this.#view) this.scroll((i + 1) * this.height - this.#view);
+  }
 }
 
 /** At most about `most` round numbers from 0 to `end`. */
@@ -161,54 +175,32 @@ function niceTicks(end, most) {
 }
 
 // ---------------------------------------------------------------------------------------------- panes
-// A pane is { el, show(tick, changed, codes), select(ti, asked) }: `changed` lists the TIs that look different now,
-// `asked` tells a task the reader chose from one that only happens to be worth explaining.
+// A pane is { el, show(tick, changed, codes) } and where needed select(ti, asked), fit() and land(): `changed` lists the
+// TIs that look different now, `asked` tells a task the reader chose from one that only happens to be worth explaining,
+// `ti` is -1 for a task that only the other future has.
 
 /** The drawing. Its shapes are laid out once; a tick only changes classes, glyphs and the bars of group nodes. */
 function graphPane(replay, choose) {
   const scroller = h("div.dk-graph-scroll", { tabindex: -1 });
-  const nodeOf = new Map();
-  const edges = [];
-  const drawings = replay.graphs.map((graph) => {
-    const svg = safeSvg(graph.svg);
+  const drawings = replay.graphs.map(({ svg: text, dag_id }) => {
+    const svg = safeSvg(text);
     svg.setAttribute("role", "group");
-    edges.push(...svg.querySelectorAll(".dk-edge"));
-    if (replay.graphs.length > 1) scroller.append(h("p.dk-note", {}, graph.dag_id));
-    scroller.append(svg);
+    scroller.append(...(replay.graphs.length > 1 ? [h("p.dk-note", {}, dag_id)] : []), svg);
     return svg;
   });
-  const notes = replay.graphs.filter(({ collapsed }) => collapsed);
+  const edges = drawings.flatMap((svg) => [...svg.querySelectorAll(".dk-edge")]);
   const nodes = replay.nodes.flatMap((spec) => {
     const el = drawings[spec.graph]?.querySelector(`[id="${CSS.escape(spec.id)}"]`);
     return el && spec.tis.length ? [graphNode(spec, el, replay, choose)] : [];
   });
-  for (const node of nodes) for (const ti of node.tis) nodeOf.set(ti, node);
-
-  let zoom = 0; // 0: fit the width, but never below legible
-  const fit = () => {
-    for (const svg of drawings) {
-      const [width, height] = (svg.getAttribute("viewBox") || "0 0 300 150").split(/[ ,]+/).slice(2).map(Number);
-      const sizes = [...svg.querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize) || 12);
-      const smallest = LEGIBLE / Math.min(12, ...sizes);
-      const room = (scroller.clientWidth - 8) / width;
-      const scale = zoom || clamp(Math.min(room, 460 / height), smallest, 1.25);
-      svg.setAttribute("width", width * scale);
-      svg.setAttribute("height", height * scale);
-      svg.dataset.scale = scale;
-    }
-  };
-  const zoomBy = (factor) => () => {
-    zoom = factor ? clamp((zoom || Number(drawings[0]?.dataset.scale) || 1) * factor, 0.1, 4) : 0;
-    fit();
-  };
-  const button = (label, text, factor) =>
-    h("button.dk-small", { type: "button", "aria-label": label, title: label, onclick: zoomBy(factor) }, text);
-  const tools = h("div.dk-zoom", {}, button("Zoom out", "−", 0.8), button("Fit", "fit", 0),
-    button("Zoom in", "+", 1.25));
+  const nodeOf = new Map(nodes.flatMap((node) => node.tis.map((ti) => [ti, node])));
+  const notes = replay.graphs.filter(({ collapsed }) => collapsed);
+  const widest = Math.max(0, ...drawings.map((svg) => sizeOf(svg)[0]));
+  const zoom = zoomTools(scroller, drawings);
   return {
-    el: h("section.dk-graph", { "aria-label": "Dag" }, h("div.dk-head", {}, h("h4", {}, "Dag"), tools), scroller,
+    el: h("section.dk-graph", { "aria-label": "Dag", style: `--dk-wide:${Math.ceil(widest * LEGIBLE / 11) + 32}px` }, h("div.dk-head", {}, h("h4", {}, "Dag"), zoom.el), scroller,
       ...notes.map(({ collapsed }) => h("p.dk-note", {}, collapsed))),
-    fit,
+    fit: zoom.fit,
     show(tick, changed, codes) {
       for (const node of new Set(changed.map((ti) => nodeOf.get(ti)))) node?.paint(codes);
     },
@@ -221,6 +213,32 @@ function graphPane(replay, choose) {
       }
     },
   };
+}
+
+const sizeOf = (svg) => (svg.getAttribute("viewBox") || "0 0 300 150").split(/[ ,]+/).slice(2).map(Number);
+
+/** Drawings fit the width, but their labels stay legible; the buttons make them larger or smaller than that. */
+function zoomTools(scroller, drawings) {
+  let zoom = 0; // 0: fit
+  const fit = () => {
+    for (const svg of drawings) {
+      const [width, height] = sizeOf(svg);
+      const sizes = [...svg.querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize) || 12);
+      const smallest = LEGIBLE / Math.min(12, ...sizes);
+      const room = (scroller.clientWidth - 8) / width;
+      const scale = zoom || clamp(Math.min(room, 460 / height), smallest, 1.25);
+      svg.setAttribute("width", width * scale);
+      svg.setAttribute("height", height * scale);
+      svg.dataset.scale = scale;
+    }
+  };
+  const button = (label, text, factor) => h("button.dk-small", { type: "button", "aria-label": label, title: label,
+    onclick: () => {
+      zoom = factor ? clamp((zoom || Number(drawings[0]?.dataset.scale) || 1) * factor, 0.1, 4) : 0;
+      fit();
+    } }, text);
+  const el = h("div.dk-zoom", {}, button("Zoom out", "−", 0.8), button("Fit", "fit", 0), button("Zoom in", "+", 1.25));
+  return { el, fit };
 }
 
 /** One node: a task, or (collapsed, mapped, several runs) a group of TIs that shows its progress as a bar. */
@@ -267,18 +285,13 @@ function progressBar(el) {
   const rects = new Map();
   const shape = el.querySelector("rect");
   const [left, top, width, height] = ["x", "y", "width", "height"].map((name) => Number(shape.getAttribute(name)));
+  const rect = ({ name }) => el.appendChild(draw("rect", { class: `dk-part dk-${name}`, height: 5, y: top + height - 8 }));
   return (counts, total, states) => {
     let x = left + 4;
     states.forEach((state, code) => {
       const part = ((counts.get(code) || 0) / total) * (width - 8);
       if (!part && !rects.has(code)) return;
-      if (!rects.has(code)) {
-        const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-        rect.setAttribute("class", `dk-part dk-${state.name}`);
-        rect.setAttribute("height", 5);
-        rect.setAttribute("y", top + height - 8);
-        rects.set(code, el.appendChild(rect));
-      }
+      if (!rects.has(code)) rects.set(code, rect(state));
       rects.get(code).setAttribute("x", x);
       rects.get(code).setAttribute("width", part);
       x += part;
@@ -287,13 +300,11 @@ function progressBar(el) {
 }
 
 /** The Gantt chart: a row per TI, its states as segments. A tick is a column, so that the last one shows too. */
-function rowsPane(replay, choose, seek) {
-  const columns = replay.last_tick + 1;
+function rowsPane(replay, end, choose, seek) {
+  const columns = end + 1;
   const all = replay.tis.map((_, ti) => ti);
   const id = `dk-rows-${(instances += 1)}`;
-  let shown = all;
-  let codes = [];
-  let selected = -1;
+  let [shown, codes, selected] = [all, [], -1];
   let width = 1; // of the time axis, px
   let following = true; // scroll along with what runs, until the reader scrolls
   const scroller = h("div.dk-rows", { role: "listbox", tabindex: 0, "aria-label": "Tasks over time", id,
@@ -301,34 +312,21 @@ function rowsPane(replay, choose, seek) {
   for (const touch of ["wheel", "pointerdown"]) {
     scroller.addEventListener(touch, () => { following = false; }, { passive: true });
   }
-  const dress = (row, ti) => {
-    const state = replay.states[codes[ti] ?? 0];
-    const mark = row.firstChild.firstChild;
-    mark.className = `dk-badge dk-${state.name}`;
-    mark.textContent = state.glyph;
-    row.setAttribute("aria-label", `${replay.tis[ti].label}: ${state.name}`);
-    row.setAttribute("aria-selected", ti === selected);
-    row.classList.toggle("dk-selected", ti === selected);
-  };
-  const list = longList(scroller, ROW, (position) => {
+  const dress = (row, ti) => dressRow(row, replay.tis[ti].label, replay.states[codes[ti] ?? 0], ti === selected);
+  const list = new LongList(scroller, ROW, (position) => {
     const ti = shown[position];
-    const row = ganttRow(replay, ti, columns, width);
-    row.id = `${id}-${ti}`;
-    row.setAttribute("aria-posinset", position + 1);
-    row.setAttribute("aria-setsize", shown.length);
-    row.addEventListener("click", () => choose(ti));
+    const row = ganttRow(replay, ti, columns, width, { role: "option", id: `${id}-${ti}`, "aria-posinset": position + 1,
+      "aria-setsize": shown.length, onclick: () => choose(ti) });
     dress(row, ti);
     return row;
   });
-  const show = (tis) => {
+  const finder = taskFinder(replay.tis, all, (tis) => {
     shown = tis;
     list.resize(shown.length);
     list.scroll(0);
     list.redraw();
-  };
-  const finder = taskFinder(replay.tis, all, show);
-  const axis = timeAxis(replay.last_tick, columns, seek);
-  const curtain = timeCurtain(columns);
+  });
+  const [axis, curtain] = [timeAxis(end, columns, seek), timeCurtain(columns)];
   return {
     el: h("section.dk-gantt", { "aria-label": "Tasks over time" }, h("div.dk-head", {}, h("h4", {}, "Tasks over time"),
       ...finder.parts), h("div.dk-chart", {}, axis.el, scroller, curtain.el)),
@@ -353,15 +351,27 @@ function rowsPane(replay, choose, seek) {
     },
     select(ti, asked) {
       selected = ti;
-      if (asked && !shown.includes(ti)) finder.narrow(null);
-      if (asked) list.reveal(shown.indexOf(ti));
+      if (asked && ti >= 0) {
+        if (!shown.includes(ti)) finder.narrow(null);
+        list.reveal(shown.indexOf(ti));
+      }
       for (const [position, row] of list.rows) dress(row, shown[position]);
-      scroller.setAttribute("aria-activedescendant", `${id}-${ti}`);
+      scroller.setAttribute("aria-activedescendant", ti >= 0 ? `${id}-${ti}` : "");
     },
-    land: list.land,
+    land: () => list.land(),
     next: (ti, by) => shown[clamp(shown.indexOf(ti) + by, 0, shown.length - 1)] ?? ti,
     narrow: finder.narrow,
   };
+}
+
+/** The parts of a row that change while it plays. */
+function dressRow(row, label, state, selected) {
+  const mark = row.firstChild.firstChild;
+  mark.className = `dk-badge dk-${state.name}`;
+  mark.textContent = state.glyph;
+  row.setAttribute("aria-label", `${label}: ${state.name}`);
+  row.setAttribute("aria-selected", selected);
+  row.classList.toggle("dk-selected", selected);
 }
 
 /** Which rows are listed: all, those of one node, or those whose name holds what is typed. */
@@ -418,7 +428,7 @@ function timeCurtain(columns) {
 }
 
 /** Waiting is half as high as running, and the end is a mark with a thin tail: shape tells what colour tells. */
-function ganttRow(replay, ti, columns, width) {
+function ganttRow(replay, ti, columns, width, props) {
   const { label, changes } = replay.tis[ti];
   const track = h("div.dk-track");
   changes.forEach(([from, code], i) => {
@@ -434,7 +444,7 @@ function ganttRow(replay, ti, columns, width) {
   });
   const name = h("div.dk-name", { title: label }, h("span.dk-badge", { "aria-hidden": "true" }),
     h("span.dk-text", {}, label));
-  return h("div.dk-row", { role: "option" }, name, track);
+  return h("div.dk-row", props, name, track);
 }
 
 /** Pools and caps: how many places are taken. */
@@ -444,7 +454,6 @@ function metersPane(replay) {
     el: h("section.dk-meters", { "aria-label": "Pools and limits" }, h("h4", {}, "Places taken"),
       meters.length ? h("ul", {}, ...meters.map(({ el }) => el)) : h("p.dk-note", {}, "No pool or limit was used.")),
     show: (tick) => meters.forEach((meter) => meter.show(tick)),
-    select() {},
   };
 }
 
@@ -472,15 +481,15 @@ function meterRow({ name, size, used }) {
 function logPane(replay) {
   const scroller = h("div.dk-log", { tabindex: 0, role: "region", "aria-label": "Log so far" });
   let now = 0;
-  const list = longList(scroller, LINE, (i) => {
+  const list = new LongList(scroller, LINE, (i) => {
     const [tick, text] = replay.log[i];
     return h(`div.dk-line${tick === now ? ".dk-current" : ""}`, {}, text);
   });
   const empty = scroller.appendChild(h("p.dk-empty", {}, "Nothing has happened yet."));
   return {
     el: h("section.dk-logbox", {}, h("h4", {}, "Log so far"), scroller),
-    fit: list.fit,
-    land: list.land,
+    fit: () => list.fit(),
+    land: () => list.land(),
     show(tick) {
       const following = list.atEnd();
       const count = countUntil(replay.log, tick);
@@ -490,7 +499,6 @@ function logPane(replay) {
       list.resize(count);
       if (following) list.reveal(count - 1);
     },
-    select() {},
   };
 }
 
@@ -512,14 +520,13 @@ function legendPane(replay) {
         el.classList.toggle("dk-zero", counts[code] === 0);
       }
     },
-    select() {},
   };
 }
 
 /** The chosen task: its state, what that means, and the sentence of `explain` at this tick. */
 function taskPane(replay) {
   const body = h("div.dk-task-body");
-  let chosen = -1;
+  let chosen = null; // nothing yet
   let tick = 0;
   let told = "";
   const draw = () => {
@@ -542,121 +549,211 @@ function taskPane(replay) {
     sentence: () => told,
     show(now) {
       tick = now;
-      if (chosen >= 0) draw();
+      if (chosen !== null) draw();
     },
     select(ti) {
-      chosen = ti;
-      draw();
+      chosen = ti < 0 ? null : ti;
+      if (chosen !== null) return draw();
+      told = "The chosen task does not exist in this future.";
+      body.replaceChildren(h("p.dk-why", {}, told));
     },
   };
 }
 
-// ---------------------------------------------------------------------------------------------- one lane
+// ---------------------------------------------------------------------------------------------- lanes
 
-/** Everything that shows one replay. A page may hold several lanes driven by one clock. */
-function lane(replay, { onselect, seek }) {
-  const everyone = replay.tis.map((_, ti) => ti);
-  const moves = new Map(); // tick -> the TIs that change then
-  replay.tis.forEach(({ changes }, ti) => changes.slice(1).forEach(([when]) => {
+/** tick -> the TIs that change then. */
+function movesByTick(tis) {
+  const moves = new Map();
+  tis.forEach(({ changes }, ti) => changes.slice(1).forEach(([when]) => {
     if (!moves.has(when)) moves.set(when, []);
     if (moves.get(when).at(-1) !== ti) moves.get(when).push(ti);
   }));
+  return moves;
+}
+
+/** Everything that shows one replay until tick `end`. Of two futures each has a lane, with a `name`. */
+function lane(replay, end, { choose, seek, name }) {
+  const everyone = replay.tis.map((_, ti) => ti);
+  const moves = movesByTick(replay.tis);
   const codes = new Uint8Array(replay.tis.length).fill(255);
-  let tick = -2;
-  let chosen = -1;
-  let asked = false;
-  const choose = (ti, group) => {
-    if (group !== undefined) rows.narrow(group);
-    select(ti);
-    onselect(ti);
-  };
-  const telling = () => {
-    const first = (name, among) => among.find((ti) => replay.states[codes[ti]].name === name);
-    const news = tick === replay.last_tick ? everyone : moves.get(tick) || [];
-    const bad = first("upstream_failed", news) ?? first("failed", news);
-    if (bad !== undefined) return bad;
-    if (WAITING.includes(replay.states[codes[chosen]]?.name)) return chosen;
-    for (const name of [...WAITING, "queued", "running"]) {
-      const found = first(name, everyone);
-      if (found !== undefined) return found;
-    }
-    return news[0] ?? Math.max(chosen, 0);
-  };
-  const graph = graphPane(replay, choose);
-  const rows = rowsPane(replay, choose, seek);
-  const task = taskPane(replay);
-  const [meters, log, legend] = [metersPane(replay), logPane(replay), legendPane(replay)];
+  let [tick, chosen] = [-2, -1];
+  const [graph, rows, log] = [graphPane(replay, choose), rowsPane(replay, end, choose, seek), logPane(replay)];
+  const [task, meters, legend] = [taskPane(replay), metersPane(replay), legendPane(replay)];
   const panes = [graph, task, meters, legend, rows, log];
-  const point = (ti) => {
-    if (ti === chosen || !replay.tis[ti]) return;
-    chosen = ti;
-    for (const pane of panes) pane.select(ti, asked);
+  const story = h("p.dk-story");
+  if (name) for (const { el } of panes) label(el, name);
+  /** What this tick does to each TI, in words. */
+  const told = (most) => {
+    const moved = (tick && moves.get(tick)) || [];
+    const steps = moved.slice(0, most).map((ti) => {
+      const { label, changes } = replay.tis[ti];
+      const [first, last] = [countUntil(changes, tick - 1), countUntil(changes, tick)];
+      return [label, changes.slice(first - 1, last).map(([, code]) => replay.states[code])];
+    });
+    return { told: steps, more: moved.length - steps.length };
   };
-  const select = (ti) => {
-    asked = true;
-    point(ti);
-    land();
-  };
-  const land = () => panes.forEach((pane) => pane.land?.());
   return {
-    el: h("div.dk-lane", {}, h("div.dk-column", {}, graph.el, rows.el, log.el),
+    story,
+    columns: () => h("div.dk-lane", {}, h("div.dk-column", {}, graph.el, rows.el, log.el),
       h("div.dk-column", {}, task.el, meters.el, legend.el)),
+    parts: () => [futureHeading(name, story), ...[graph, task, rows, meters, log, legend].map(({ el }) => el)],
     fit: () => panes.forEach((pane) => pane.fit?.()),
-    select,
-    choose,
-    sentence: task.sentence,
-    step: (by) => choose(rows.next(chosen, by)),
-    show(now) {
-      const suspects = now === tick + 1 ? moves.get(now) || [] : everyone;
-      const changed = suspects.filter((ti) => {
+    land: () => panes.forEach((pane) => pane.land?.()),
+    narrow: rows.narrow,
+    next: (by) => rows.next(chosen, by),
+    code: (ti) => codes[ti],
+    telling: () => worthTelling(replay, codes, chosen, tick >= replay.last_tick ? everyone : moves.get(tick) || []),
+    spoken: () => `${spoken(told(3))} ${task.sentence()}`,
+    select(ti, asked) {
+      chosen = ti;
+      for (const pane of panes) pane.select?.(ti, asked);
+    },
+    show(now, locked) {
+      const changed = (now === tick + 1 ? moves.get(now) || [] : everyone).filter((ti) => {
         const code = at(replay.tis[ti].changes, now);
         if (codes[ti] === code) return false;
         codes[ti] = code;
         return true;
       });
       tick = now;
-      for (const pane of panes) pane.show(now, changed, codes);
+      story.replaceChildren(...storyLine(tick, replay.last_tick, end, told(4), locked));
+      for (const pane of panes) pane.show(tick, changed, codes);
+    },
+  };
+}
+
+/** The task to explain until the reader chooses one: what just went wrong, else what waits. */
+function worthTelling(replay, codes, chosen, news) {
+  const first = (name, among) => among.find((ti) => replay.states[codes[ti]].name === name);
+  const bad = first("upstream_failed", news) ?? first("failed", news);
+  if (bad !== undefined) return bad;
+  if (WAITING.includes(replay.states[codes[chosen]]?.name)) return chosen;
+  const everyone = replay.tis.map((_, ti) => ti);
+  for (const name of [...WAITING, "queued", "running"]) {
+    const found = first(name, everyone);
+    if (found !== undefined) return found;
+  }
+  return news[0] ?? Math.max(chosen, 0);
+}
+
+/** One lane, or two that always show the same tick and the same task. A row is a pair: a TI of each lane, or -1. */
+function stage(replays, beside, end, { seek, onselect }) {
+  const pairs = beside ? beside.pairs : replays[0].tis.map((_, ti) => [ti]);
+  const rowOf = replays.map((_, i) => new Map(pairs.map((pair, row) => [pair[i], row])));
+  let [row, tick, asked] = [-1, 0, false];
+  let active = 0; // the lane in which the reader last chose
+  const land = () => lanes.forEach((one) => one.land());
+  const point = (to) => {
+    if (to === row || !pairs[to]) return;
+    row = to;
+    lanes.forEach((one, i) => one.select(pairs[row][i], asked));
+  };
+  const select = (to) => {
+    asked = true;
+    point(to);
+    land();
+  };
+  const choose = (from) => (ti, group) => {
+    active = from;
+    const across = (to) => group.tis.map((one) => pairs[rowOf[from].get(one)]?.[to]).filter((one) => one >= 0);
+    if (group !== undefined) lanes.forEach((one, to) => one.narrow(group && { ...group, tis: across(to) }));
+    select(rowOf[from].get(ti));
+    onselect(row);
+  };
+  const names = beside ? beside.titles.map((title, i) => ({ order: ORDER[i], text: title })) : [];
+  const lanes = replays.map((replay, i) => lane(replay, end, { choose: choose(i), seek, name: names[i] }));
+  const differ = (pair) => pair?.every((ti) => ti >= 0) && lanes[0].code(pair[0]) !== lanes[1].code(pair[1]);
+  const telling = () => {
+    if (!beside) return lanes[0].telling();
+    if (differ(pairs[row])) return row;
+    const apart = pairs.findIndex(differ);
+    return apart >= 0 ? apart : rowOf[0].get(lanes[0].telling());
+  };
+  return {
+    el: beside ? pairsOfPanes(...lanes) : lanes[0].columns(),
+    story: beside ? "" : lanes[0].story,
+    fit: () => lanes.forEach((one) => one.fit()),
+    select,
+    step: (by) => choose(active)(lanes[active].next(by)),
+    spoken: () => [`Tick ${tick}.`, ...lanes.map((one, i) =>
+      (beside ? `${names[i].order}, ${names[i].text}: ${one.spoken()}` : one.spoken()))].join(" "),
+    show(now, locked) {
+      tick = now;
+      for (const one of lanes) one.show(tick, locked);
       if (!asked) point(telling());
       land();
     },
-    /** What this tick does to each TI, in words. */
-    story(now, most) {
-      const names = (ti) => {
-        const { label, changes } = replay.tis[ti];
-        const count = countUntil(changes, now);
-        const first = countUntil(changes, now - 1);
-        return [label, changes.slice(first - 1, count).map(([, code]) => replay.states[code])];
-      };
-      const moved = (now && moves.get(now)) || [];
-      return { told: moved.slice(0, most).map(names), more: Math.max(0, moved.length - most) };
-    },
   };
 }
 
-/** Calls `beat` every `interval()` ms on an animation frame. A late frame delays the rest; no beat is left out. */
-function clock(interval, beat) {
-  let frame = 0;
-  let due = 0;
+/** The same pane of both futures beside each other or, where there is no room, below each other. */
+function pairsOfPanes(left, right) {
+  const others = right.parts();
+  return h("div.dk-two", {}, ...left.parts().map((part, i) => h("div.dk-pair", {}, part, others[i])));
+}
+
+const futureHeading = (name, story) => h("div.dk-future", {}, h("h4", { title: name.text }, nameTag(name), name.text), story);
+
+/** "First" and "Second" are told by word and by shape. */
+const nameTag = ({ order }) => h(`span.dk-tag.dk-${order.toLowerCase()}`, {}, order);
+
+/** Which future a pane belongs to, to be seen and to be heard. */
+function label(section, name) {
+  section.querySelector("h4").prepend(nameTag(name));
+  section.setAttribute("aria-label", `${section.getAttribute("aria-label") || "Log"}, ${name.order}: ${name.text}`);
+}
+
+// ---------------------------------------------------------------------------------------------- the clock
+
+/**
+ * Where the player is and how it moves: `show` draws a tick, `settle` follows once at the end of each movement. While
+ * it plays, a beat falls on an animation frame every `interval` ms; a late frame delays the rest, none is left out.
+ */
+function transport(start, end, { locked, show, settle }) {
+  let [tick, interval, frame, due] = [clamp(start, 0, end), 500, 0, 0];
+  const stop = () => {
+    cancelAnimationFrame(frame);
+    frame = 0;
+  };
+  const move = (to) => {
+    tick = clamp(to, 0, end);
+    show(tick, frame !== 0);
+  };
+  const seek = (to) => {
+    if (locked()) return;
+    stop();
+    move(to);
+    settle(tick);
+  };
   const turn = (time) => {
     frame = requestAnimationFrame(turn);
     if (time < due - 4) return; // within a quarter of a frame is on time
-    due = time - due > interval() ? time + interval() : due + interval();
-    beat();
+    due = time - due > interval ? time + interval : due + interval;
+    if (tick + 1 >= end) stop();
+    move(tick + 1);
+    if (!frame) settle(tick);
   };
   return {
+    tick: () => tick,
     running: () => frame !== 0,
-    start() {
-      due = performance.now() + interval();
-      frame ||= requestAnimationFrame(turn);
+    pace: (ms) => { interval = ms; },
+    stop,
+    seek,
+    go(to) {
+      stop();
+      move(to);
     },
-    stop() {
-      cancelAnimationFrame(frame);
-      frame = 0;
+    toggle() {
+      if (locked() || frame) return seek(tick);
+      due = performance.now() + interval;
+      frame = requestAnimationFrame(turn);
+      move(tick >= end ? 0 : tick);
     },
   };
 }
 
-// ---------------------------------------------------------------------------------------------- around the lane
+// ---------------------------------------------------------------------------------------------- around the lanes
 
 /** The question before the first tick. Play stays locked until `done(answer)`; an empty answer means skipped. */
 function questionPanel({ question, choices }, done) {
@@ -680,26 +777,35 @@ function questionPanel({ question, choices }, done) {
   return form;
 }
 
-const same = (a, b) => a.trim().toLowerCase() === b.trim().toLowerCase();
+/** The prediction beside what happened. */
+function feedback({ answer, because }, predicted) {
+  const same = (a, b) => a.trim().toLowerCase() === b.trim().toLowerCase();
+  const right = answer && same(predicted, answer);
+  const judged = right ? "✓ As you predicted: " : "✗ Not as predicted. You said: ";
+  return h(`p.dk-feedback${right ? ".dk-right" : ""}`, {}, h("b", {}, answer ? judged : "You predicted: "), predicted,
+    ...(answer && !right ? [h("b", {}, " It was: "), answer] : []),
+    ...(because ? [h("span.dk-because", {}, because)] : []));
+}
 
-/** After the end: the prediction beside what happened, then both verdicts and why they can differ. */
-function verdictPanel(replay, prediction, predicted) {
-  const panel = h("div.dk-panel.dk-verdict", { role: "group", "aria-label": "Verdict" });
-  if (prediction && predicted) {
-    const right = prediction.answer && same(predicted, prediction.answer);
-    const judged = right ? "✓ As you predicted: " : "✗ Not as predicted. You said: ";
-    const lead = prediction.answer ? judged : "You predicted: ";
-    panel.append(h(`p.dk-feedback${right ? ".dk-right" : ""}`, {}, h("b", {}, lead), predicted,
-      ...(prediction.answer && !right ? [h("b", {}, " It was: "), prediction.answer] : []),
-      ...(prediction.because ? [h("span.dk-because", {}, prediction.because)] : [])));
-  }
-  const { run_state, good, any_failed, text } = replay.verdict;
+/** After the end: the prediction, then both verdicts (on each future) and why they can differ. */
+function verdictPanel(replays, beside, prediction, predicted) {
   const box = (title, good, word) => h(`div.dk-judge${good ? ".dk-good" : ".dk-bad"}`, {},
     h("span.dk-note", {}, title), h("b", {}, `${good ? "✓" : "✗"} ${word}`));
-  panel.append(h("div.dk-judges", {}, box("Airflow's verdict on the run", good, run_state),
-    box("Did some task fail?", !any_failed, any_failed ? "yes" : "no")), h("p", {}, text));
-  return panel;
+  const ends = replays.map(({ last_tick, verdict: { run_state, good, any_failed, text } }, i) => h("div.dk-end", {},
+    ...(beside ? [h("p", {}, h("b", {}, `${ORDER[i]}: ${beside.titles[i]}`), `, last change at tick ${last_tick}`)] : []),
+    h("div.dk-judges", {}, box("Airflow's verdict on the run", good, run_state),
+      box("Did some task fail?", !any_failed, any_failed ? "yes" : "no")), h("p", {}, text)));
+  return h("div.dk-panel.dk-verdict", { role: "group", "aria-label": "Verdict" },
+    ...(prediction && predicted ? [feedback(prediction, predicted)] : []), h("div.dk-ends", {}, ...ends));
 }
+
+/** Where two futures part, and what made the difference. */
+function partingPanel({ tick, text }, seek) {
+  const go = h("button.dk-small", { type: "button", onclick: () => seek(tick) }, `Go to tick ${tick}`);
+  return h("div.dk-panel.dk-parting", {}, ...(tick === null ? [text] : [partingMark(), `${text} `, go]));
+}
+
+const partingMark = (props = {}) => h("span.dk-parted", { "aria-hidden": "true", ...props }, "◆");
 
 /** A button that speaks `text()`, or nothing where the browser cannot speak. */
 function readAloud(text) {
@@ -719,26 +825,34 @@ function stateStyle(states) {
   return h("style", {}, [`.dk-player{${roles}}`, ...rules].join("\n"));
 }
 
-/** The row of buttons, the scrubber and the speed; `act` holds what they do. */
-function controls(replay, act) {
-  const end = replay.last_tick;
+/** The row of buttons, the scrubber (two futures part at `parted`) and the speed; `act` holds what they do. */
+function controls(end, tickSeconds, parted, act) {
   const button = (name, label, key) => h("button.dk-tool", {
     type: "button", "aria-label": label, title: `${label} (${key})`, onclick: act[name] }, icon(name));
   const play = h("button.dk-primary.dk-play", { type: "button", title: "Play or pause (Space)", onclick: act.toggle });
   const scrub = h("input.dk-scrub", { type: "range", min: 0, max: end, step: 1, value: 0, "aria-label": "Tick",
     oninput: () => act.seek(Number(scrub.value)) });
+  const mark = partingMark({ title: `They part at tick ${parted}`, style: `--dk-at:${parted / (end || 1)}` });
+  const track = h("span.dk-scrubber", {}, scrub, ...(parted === null ? [] : [mark]));
   const count = h("output.dk-tick");
   const speed = h("select", { "aria-label": "Speed", onchange: () => act.speed(Number(speed.value)) });
   const help = h("button.dk-tool.dk-help-button", { type: "button", "aria-label": "Help", title: "Help (?)",
-    "aria-expanded": "false", onclick: act.help }, "?");
+    "aria-expanded": "false", onclick: () => toggleHelp() }, "?");
+  const panel = helpPanel();
+  const toggleHelp = () => {
+    panel.hidden = !panel.hidden;
+    help.setAttribute("aria-expanded", String(!panel.hidden));
+  };
   const el = h("div.dk-controls", { role: "group", "aria-label": "Player controls" }, play,
     button("first", "First tick", "Home"), button("back", "One tick back", "←"), button("on", "One tick on", "→"),
-    button("last", "Last tick", "End"), scrub, count, speed, help);
+    button("last", "Last tick", "End"), track, count, speed, help);
   return {
     el,
-    help,
+    help: panel,
+    toggleHelp,
     lock(locked) {
       for (const part of el.querySelectorAll("button:not(.dk-help-button), input")) part.disabled = locked;
+      mark.hidden = locked; // it tells what happens
     },
     speed(interval) {
       const all = [...new Set([...SPEEDS, interval])].sort((a, b) => b - a);
@@ -746,7 +860,7 @@ function controls(replay, act) {
       speed.replaceChildren(...all.map((ms) => h("option", { value: ms, selected: ms === interval }, label(ms))));
     },
     show(tick, playing) {
-      const seconds = replay.tick_seconds === 1 ? "" : ` (${+(tick * replay.tick_seconds).toFixed(3)} s)`;
+      const seconds = tickSeconds === 1 ? "" : ` (${+(tick * tickSeconds).toFixed(3)} s)`;
       scrub.value = tick;
       scrub.setAttribute("aria-valuetext", `tick ${tick} of ${end}`);
       count.textContent = `tick ${tick} / ${end}${seconds}`;
@@ -780,11 +894,12 @@ function helpPanel() {
   return h("div.dk-panel.dk-help", { hidden: true }, h("p", {}, HELP), h("dl.dk-keys", {}, ...keys));
 }
 
-/** The line under the controls: what this tick changes. */
-function storyLine(tick, end, { told, more }, locked) {
+/** What this tick changes. `last` is the last tick at which something happens here, `end` that of the player. */
+function storyLine(tick, last, end, { told, more }, locked) {
   if (!end) return ["Nothing ever happens here, so there is nothing to play."];
   const press = locked ? "Answer or skip, then press" : "Press";
   if (!tick) return [`${press} Play (or Space). Each tick is one pass of the scheduler.`];
+  if (tick > last) return [`Tick ${tick}: nothing changes any more after tick ${last}.`];
   if (!told.length) return [`Tick ${tick}: nothing changes; time passes for what runs or waits.`];
   const parts = told.map(([label, states]) => h("span.dk-move", {}, h("b", {}, label), " ",
     ...states.flatMap((state, i) => (i ? [" → ", chip(state)] : [chip(state)]))));
@@ -792,134 +907,119 @@ function storyLine(tick, end, { told, more }, locked) {
 }
 
 /** The same in plain words, for the live region. */
-function spoken(tick, { told, more }) {
+function spoken({ told, more }) {
   const parts = told.map(([label, states]) => `${label}: ${states.map(({ name }) => name).join(", then ")}`);
-  return `Tick ${tick}. ${parts.join(". ") || "Nothing changes"}${more ? `. And ${more} more` : ""}.`;
+  return `${parts.join(". ") || "Nothing changes"}${more ? `. And ${more} more` : ""}.`;
+}
+
+/** Subscribes to changes of traits; returns what ends it. */
+function listen(model, heard) {
+  const subscriptions = Object.entries(heard).map(([key, listener]) => [`change:${key}`, listener]);
+  for (const one of subscriptions) model.on(...one);
+  return () => subscriptions.forEach((one) => model.off(...one));
+}
+
+/** A place that shows one of several things, each made when it is first wanted. */
+function slot(make) {
+  const el = h("div.dk-slot");
+  return {
+    el,
+    show(wanted) {
+      if (el.dataset.shows === wanted) return;
+      el.dataset.shows = wanted;
+      el.replaceChildren(...(wanted ? [make[wanted]()] : []));
+    },
+  };
+}
+
+/** Warnings; of two futures, those of one only say of which. */
+function warningList(replays) {
+  const texts = replays.flatMap(({ warnings }, i) => warnings.flatMap((text) => {
+    const shared = replays.every((other) => other.warnings.includes(text));
+    if (shared) return i ? [] : [text];
+    return [`${ORDER[i]}: ${text}`];
+  }));
+  return h("ul.dk-warnings", { "aria-label": "Warnings" }, ...texts.map((text) => h("li", {}, `⚠ ${text}`)));
 }
 
 // ---------------------------------------------------------------------------------------------- the widget
 
+/** The player's own element, with its title. */
+function shell(replays, parts) {
+  const each = (key) => [...new Set(replays.map((replay) => replay[key]))];
+  const title = each("title").join(" and ");
+  return h("div.dk-player", { tabindex: 0, role: "group", "data-lm-suppress-shortcuts": "true",
+    "aria-label": `Tick player for ${title}. Press question mark for help.` }, stateStyle(replays[0].states),
+  h("div.dk-title", {}, h("h3", {}, title), h("span.dk-note", {}, each("fidelity").join(" "))), ...parts);
+}
+
 function render({ model, el }) {
-  const replay = model.get("replay");
-  const prediction = model.get("prediction");
-  const end = replay.last_tick;
-  let tick = clamp(model.get("tick") || 0, 0, end);
-  let interval = model.get("interval") || 500;
+  const [beside, prediction] = [model.get("beside"), model.get("prediction")];
+  const replays = [model.get("replay"), ...(beside ? [beside.replay] : [])];
+  const end = Math.max(...replays.map(({ last_tick }) => last_tick));
   const locked = () => Boolean(prediction) && model.get("predicted") === null;
   const sync = (key, value) => {
     model.set(key, value);
     model.save_changes();
   };
-
   const live = h("div.dk-sr", { "aria-live": "polite" });
-  const story = h("p.dk-story");
-  const panel = h("div.dk-slot");
-  const help = helpPanel();
-  const say = () => { live.textContent = `${spoken(tick, view.story(tick, 3))} ${view.sentence()}`; };
-  const show = (now) => {
-    tick = clamp(now, 0, end);
-    root.dataset.tick = tick;
-    story.replaceChildren(...storyLine(tick, end, view.story(tick, 4), locked()));
-    bar.show(tick, ticker.running());
-    verdict();
-    view.show(tick); // last, because it scrolls
-  };
-  const verdict = () => {
-    const wanted = locked() ? "question" : tick === end ? "verdict" : "";
-    if (panel.dataset.shows === wanted) return;
-    panel.dataset.shows = wanted;
-    const make = { question: () => [questionPanel(prediction, commit)],
-      verdict: () => [verdictPanel(replay, prediction, model.get("predicted"))] };
-    panel.replaceChildren(...(make[wanted]?.() || []));
-  };
-  const ticker = clock(() => interval, () => {
-    if (tick + 1 >= end) ticker.stop();
-    show(tick + 1);
-    if (!ticker.running()) settle();
+  const say = () => { live.textContent = view.spoken(); };
+  const move = transport(model.get("tick") || 0, end, {
+    locked,
+    show(tick, playing) {
+      root.dataset.tick = tick;
+      bar.show(tick, playing);
+      panel.show(locked() ? "question" : tick === end ? "verdict" : "");
+      view.show(tick, locked()); // last, because it scrolls
+    },
+    settle(tick) { // tell the kernel and the listener once
+      sync("tick", tick);
+      say();
+    },
   });
-  const settle = () => { // the end of a movement: tell the kernel and the listener once
-    bar.show(tick, false);
-    sync("tick", tick);
-    say();
-  };
-  const pause = () => {
-    if (!ticker.running()) return;
-    ticker.stop();
-    settle();
-  };
-  const seek = (to) => {
-    if (locked()) return;
-    ticker.stop();
-    show(to);
-    settle();
-  };
-  const toggle = () => {
-    if (locked()) return;
-    if (ticker.running()) return pause();
-    if (tick >= end) show(0);
-    ticker.start();
-    bar.show(tick, true);
-  };
-  const speed = (ms) => {
-    interval = ms;
-    root.style.setProperty("--dk-fade", ms < 200 ? "0s" : "60ms");
-  };
-  const toggleHelp = () => {
-    help.hidden = !help.hidden;
-    bar.help.setAttribute("aria-expanded", String(!help.hidden));
-  };
   const commit = (answer) => {
     sync("predicted", answer);
-    relock();
     root.focus({ preventScroll: true });
   };
-  const bar = controls(replay, { toggle, seek, speed, help: toggleHelp,
-    first: () => seek(0), back: () => seek(tick - 1), on: () => seek(tick + 1), last: () => seek(end) });
-  const view = lane(replay, { seek, onselect: (ti) => {
-    sync("row", ti);
-    if (!ticker.running()) say();
+  const panel = slot({ question: () => questionPanel(prediction, commit),
+    verdict: () => verdictPanel(replays, beside, prediction, model.get("predicted")) });
+  const speed = (ms) => {
+    move.pace(ms);
+    root.style.setProperty("--dk-fade", ms < 200 ? "0s" : "60ms");
+  };
+  const actions = { toggle: move.toggle, first: () => move.seek(0), back: () => move.seek(move.tick() - 1),
+    on: () => move.seek(move.tick() + 1), last: () => move.seek(end) };
+  const bar = controls(end, replays[0].tick_seconds, beside?.tick ?? null, { ...actions, seek: move.seek, speed });
+  const view = stage(replays, beside, end, { seek: move.seek, onselect(row) {
+    sync("row", row);
+    if (!move.running()) say();
   } });
-
-  const title = h("div.dk-title", {}, h("h3", {}, replay.title), h("span.dk-note", {}, replay.fidelity));
-  const notes = h("ul.dk-warnings", { "aria-label": "Warnings" },
-    ...replay.warnings.map((text) => h("li", {}, `⚠ ${text}`)));
-  const root = h("div.dk-player", { tabindex: 0, role: "group", "data-lm-suppress-shortcuts": "true",
-    "aria-label": `Tick player for ${replay.title}. Press question mark for help.` },
-  stateStyle(replay.states), title, bar.el, help, story, panel, notes, view.el, live);
-  root.querySelector(".dk-task").append(readAloud(() => `${spoken(tick, view.story(tick, 3))} ${view.sentence()}`));
-
-  listenToKeys(root, { " ": toggle, "?": toggleHelp, Home: () => seek(0), End: () => seek(end),
-    ArrowLeft: () => seek(tick - 1), ArrowRight: () => seek(tick + 1),
-    ArrowUp: () => view.step(-1), ArrowDown: () => view.step(1) });
-
-  const follow = () => {
-    if (model.get("tick") === tick) return;
-    ticker.stop();
-    show(model.get("tick"));
-  };
-  const pick = () => view.select(model.get("row"));
+  const spoilers = [...(beside ? [partingPanel(beside, move.seek)] : []), warningList(replays)];
+  const root = shell(replays, [bar.el, bar.help, view.story, panel.el, ...spoilers, view.el, live]);
+  root.querySelector(".dk-task").append(readAloud(view.spoken));
+  listenToKeys(root, { " ": actions.toggle, "?": bar.toggleHelp, Home: actions.first, End: actions.last,
+    ArrowLeft: actions.back, ArrowRight: actions.on, ArrowUp: () => view.step(-1), ArrowDown: () => view.step(1) });
   const relock = () => {
-    notes.hidden = locked() || !replay.warnings.length; // they may tell how it ends
+    for (const spoiler of spoilers) spoiler.hidden = locked() || !spoiler.hasChildNodes(); // they may tell how it ends
     bar.lock(locked() || !end);
-    show(tick);
+    move.go(move.tick());
   };
-  model.on("change:tick", follow);
-  model.on("change:row", pick);
-  model.on("change:predicted", relock);
+  const follow = () => model.get("tick") !== move.tick() && move.go(model.get("tick"));
+  const pick = () => view.select(model.get("row"));
+
   el.append(root);
-  const sizes = new ResizeObserver(() => view.fit());
+  const sizes = new ResizeObserver(view.fit);
   sizes.observe(root);
-  bar.speed(interval);
-  speed(interval);
+  bar.speed(model.get("interval") || 500);
+  speed(model.get("interval") || 500);
   view.fit();
   relock();
   if (model.get("row") >= 0) pick();
+  const deafen = listen(model, { tick: follow, row: pick, predicted: relock });
   return () => {
-    ticker.stop();
+    move.stop();
     sizes.disconnect();
-    model.off("change:tick", follow);
-    model.off("change:row", pick);
-    model.off("change:predicted", relock);
+    deafen();
     root.remove();
   };
 }

@@ -1,4 +1,5 @@
 """``dk.play(trace)``: the tick player as a widget; without widgets, a picture of the last tick and a table.
+``dk.play(trace, beside=other)`` plays two futures on one clock.
 
 The browser gets the whole replay once and plays it alone; only ``tick``, ``row`` and ``predicted`` come back.
 """
@@ -16,9 +17,10 @@ import traitlets
 
 from ..errors import DagkitError, shown
 from ..errors import choices as listed
+from ..trace import Trace
 from . import gantt
 from . import replay as replays
-from .picture import Picture, content_prefix, plain
+from .picture import Picture, content_prefix, esc, plain
 
 HERE = Path(__file__).parent
 SPEEDS = (1000, 500, 250, 100, 50)
@@ -68,40 +70,42 @@ class Player(anywidget.AnyWidget):
     _css = HERE / "player.css"
 
     replay = traitlets.Dict().tag(sync=True)
+    beside = traitlets.Dict(None, allow_none=True).tag(sync=True)
     prediction = traitlets.Dict(None, allow_none=True).tag(sync=True)
     interval = traitlets.Int(500).tag(sync=True)
     tick = traitlets.Int(0).tag(sync=True)
     row = traitlets.Int(-1).tag(sync=True)
     predicted = traitlets.Unicode(None, allow_none=True).tag(sync=True)
 
-    def __init__(
-        self, trace: Any, *, prediction: Prediction | None = None, interval: int | None = None, tick: int = 0,
-    ):
-        self.trace = trace
-        sent = replays.replay(trace, prefix=f"dk-play{next(_instances)}-")
-        super().__init__(
-            replay=sent,
-            prediction=prediction and prediction.resolve(trace),
-            interval=interval or default_interval(trace.last_tick),
-            tick=max(0, min(tick, trace.last_tick)),
-        )
+    def __init__(self, trace: Any, *, beside: Any = None, **options: Any):
+        self.trace, self.other = trace, beside
+        super().__init__(**state(trace, beside, prefix=f"dk-play{next(_instances)}-", **options))
+
+    @property
+    def _labels(self) -> list[str]:
+        """The label of each row: the tasks of the first trace, then those only in the second."""
+        if self.beside is None:
+            return list(self.trace.labels)
+        return [self.trace.labels[left] if left >= 0 else self.other.labels[right]
+                for left, right in self.beside["pairs"]]
 
     @property
     def selected(self) -> str | None:
         """The label of the chosen task; None while none was chosen."""
-        return self.trace.labels[self.row] if self.row >= 0 else None
+        return self._labels[self.row] if self.row >= 0 else None
 
     @selected.setter
     def selected(self, label: str) -> None:
-        labels = list(self.trace.labels)
+        labels = self._labels
         if label not in labels:
             raise DagkitError(f"player: no task is called '{shown(label)}'. Its tasks: {listed(labels)}.")
         self.row = labels.index(label)
 
     def __repr__(self) -> str:
-        sent = self.replay
-        return (f"Player({sent['title']}: {len(sent['tis'])} tasks, {sent['last_tick']} ticks, "
-                f"{sent['verdict']['run_state']})")
+        def told(sent: dict[str, Any]) -> str:
+            return f"{len(sent['tis'])} tasks, {sent['last_tick']} ticks, {sent['verdict']['run_state']}"
+        second = f"; beside it, {self.beside['titles'][1]}: {told(self.beside['replay'])}" if self.beside else ""
+        return f"Player({self.replay['title']}: {told(self.replay)}{second})"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The widget; beside it, for whoever has no widgets, the picture of the last tick with a table."""
@@ -109,7 +113,35 @@ class Player(anywidget.AnyWidget):
         if bundle is None:
             return None
         data, metadata = bundle
-        return {**data, "text/html": still(self.trace), "text/plain": repr(self)}, metadata
+        twin = still(self.trace, self.other, self.beside and self.beside["titles"])
+        return {**data, "text/html": twin, "text/plain": repr(self)}, metadata
+
+
+def state(
+    trace: Any, beside: Any = None, *, titles: Sequence[str] | None = None, prediction: Prediction | None = None,
+    interval: int | None = None, tick: int = 0, prefix: str = "dk-",
+) -> dict[str, Any]:
+    """Where a player begins: the values of its traits, for one trace or for two side by side.
+
+    Raises DagkitError if ``beside`` is no Trace or ``titles`` are not two texts.
+    """
+    second = None
+    if beside is not None or titles is not None:
+        _check_two(beside, titles)
+        second = replays.beside(trace, beside, titles, prefix=f"{prefix}b-")
+    end = trace.last_tick if beside is None else max(trace.last_tick, beside.last_tick)
+    return {"replay": replays.replay(trace, prefix=prefix), "beside": second,
+            "prediction": prediction and prediction.resolve(trace),
+            "interval": interval or default_interval(end), "tick": max(0, min(tick, end))}
+
+
+def _check_two(beside: Any, titles: Any) -> None:
+    if not isinstance(beside, Trace):
+        raise DagkitError(f"play: beside must be a second Trace, not {type(beside).__name__}. "
+                          "Pass trace.fork(...) or another simulate(...).")
+    if titles is not None and (isinstance(titles, str) or len(titles) != 2):
+        raise DagkitError(f"play: titles must name both futures, the first and the second, not {shown(repr(titles))}. "
+                          'Pass two texts, for example titles=("one slot", "two slots").')
 
 
 def default_interval(last_tick: int) -> int:
@@ -124,38 +156,56 @@ def default_interval(last_tick: int) -> int:
 def play(
     trace: Any, predict: str | Prediction | None = None, choices: Sequence[str] = (), *,
     answer: Any = None, because: Any = "", interval: int | None = None, tick: int = 0,
+    beside: Any = None, titles: Sequence[str] | None = None,
 ) -> Player:
-    """Play a trace tick by tick, in the notebook.
+    """Play a trace tick by tick, in the notebook; or two traces side by side, on one clock.
 
     predict: a question (or a whole ``Prediction``) that locks play until it is answered or skipped;
     choices, answer, because: see ``Prediction``.
     interval: milliseconds per tick at the start. tick: where to begin.
+    beside: a second trace, for example ``trace.fork(3, pools={"db": 2})``. The sentence of ``trace.diff`` says where
+    and why they part; that tick is marked. titles: what the two are called, instead of what was changed.
 
     Without a widget front end the same cell shows the picture of the last tick and a table.
-    Raises DagkitError if ``interval`` is below 20 or an answer is not among the choices.
+    Raises DagkitError if ``interval`` is below 20, an answer is not among the choices, ``beside`` is no Trace or
+    ``titles`` are not two.
     """
     if interval is not None and (type(interval) is not int or interval < 20):
         raise DagkitError("play: interval must be a whole number of milliseconds >= 20, "
                           f"not {shown(repr(interval))}.")
     if predict is not None and not isinstance(predict, Prediction):
         predict = Prediction(predict, choices, answer, because)
-    return Player(trace, prediction=predict, interval=interval, tick=tick)
+    return Player(trace, beside=beside, titles=titles, prediction=predict, interval=interval, tick=tick)
 
 
-def still(trace: Any) -> str:
-    """The static twin of the player, as HTML: the Dags and the Gantt chart at the last tick, and a table."""
+def still(trace: Any, beside: Any = None, titles: Sequence[str] | None = None) -> str:
+    """The static twin of the player, as HTML: the Dags and the Gantt chart at the last tick, and a table.
+
+    Two traces stand side by side (where there is room) below the sentence that says where and why they part.
+    """
+    if beside is None:
+        return _still(trace, trace.last_tick)
+    end = max(trace.last_tick, beside.last_tick)
+    lanes = zip(("First", "Second"), replays.named(trace, beside, titles), (trace, beside), strict=True)
+    halves = "".join(
+        f'<div style="flex:1 1 420px;min-width:0"><p><b>{word}: {esc(title)}</b></p>{_still(one, end, lane)}</div>'
+        for lane, (word, title, one) in enumerate(lanes))
+    return (f"<p>{esc(replays.parting(trace, beside)['text'])}</p>"
+            f'<div style="display:flex;flex-wrap:wrap;gap:8px 24px">{halves}</div>')
+
+
+def _still(trace: Any, end: int, lane: int = 0) -> str:
     labels = [plain(label, replays.LABEL) for label in trace.labels]
-    end = trace.last_tick + 1
-    rows = [(label, _segments(changes, end)) for label, changes in zip(labels, trace.changes, strict=True)]
-    chart = gantt.svg(rows, prefix=content_prefix(rows, end), last_tick=end,
-                      title=f"States until tick {trace.last_tick}")
+    rows = [(label, _segments(changes, end + 1)) for label, changes in zip(labels, trace.changes, strict=True)]
+    chart = gantt.svg(rows, prefix=content_prefix(rows, end + 1, *([lane] if lane else [])), last_tick=end + 1,
+                      title=f"States until tick {end}")
     table = [{"task": label, "state": changes[-1][1], "since tick": changes[-1][0],
               "states": _history(changes)} for label, changes in zip(labels, trace.changes, strict=True)]
     verdict = replays.verdict(trace)
     words = (f"Airflow's verdict: {verdict['run_state']}. Did some task fail: "
              f"{'yes' if verdict['any_failed'] else 'no'}. {verdict['text']}")
     pictures = [Picture(drawing.svg, notes=[drawing.collapsed] if drawing.collapsed else ())
-                for drawing in replays.final_drawings(trace)]
+                for drawing in replays.final_drawings(trace, lane)]
     pictures.append(Picture(chart, table, words, replays.notes(trace)))
     return "".join(picture.html() for picture in pictures)
 

@@ -1,4 +1,4 @@
-"""A Trace as one JSON-able dictionary: all that the player and the HTML export know.
+"""A Trace, or two to be compared, as one JSON-able dictionary: all that the player and the HTML export know.
 
 Text in it is safe to show and to send: control characters and lone surrogates are written out
 (``\\n``, ``\\ud800``), long ids are cut. States, nodes and reasons are sent once and referred to by number.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import states
 from ..errors import shown
+from ..scenario import ACTIONS, Pool, Scenario
+from ..task import spec_of
 from . import graph
 from .picture import content_prefix, plain
 
@@ -119,8 +121,8 @@ def _collapsed(drawing: graph.Drawing) -> str | None:
             "of its tasks' states. Choose a box to list its tasks below.")
 
 
-def final_drawings(trace: Any) -> list[graph.Drawing]:
-    """The Dags as saved pictures, coloured by the last states."""
+def final_drawings(trace: Any, lane: int = 0) -> list[graph.Drawing]:
+    """The Dags as saved pictures, coloured by the last states; each lane of a page has ids of its own."""
     ends: dict[str, dict[str, list[str]]] = {}
     for label, changes in zip(trace.labels, trace.changes, strict=True):
         dag_id, task_id, *_ = trace.task_of(label)
@@ -128,7 +130,8 @@ def final_drawings(trace: Any) -> list[graph.Drawing]:
     found = []
     for dag in _dags(trace):
         last = _numbered({t: held for t, held in ends.get(dag.dag_id, {}).items() if t in dag})
-        found.append(_drawing(dag, content_prefix(dag.dag_id, list(dag.tasks), dag.edges, last), last))
+        drawn = (dag.dag_id, list(dag.tasks), dag.edges, last, *([lane] if lane else []))
+        found.append(_drawing(dag, content_prefix(*drawn), last))
     return found
 
 
@@ -217,4 +220,111 @@ def fidelity(trace: Any) -> str:
         "lesson": "lesson pacing: whatever follows from a change happens within the same tick",
         "airflow": "Airflow's own pacing: one level per pass, within its query window",
     }[trace.scenario.config.pacing]
-    return f"Simulated scheduler after Airflow {states.AIRFLOW_VERSION}, {pacing}."
+    return (f"Simulated scheduler after Airflow {states.AIRFLOW_VERSION}, {pacing}. "
+            "What is simplified: docs/fidelity.md in the repository.")
+
+
+# ---- two futures ----
+
+
+def beside(trace: Any, other: Any, titles: Sequence[str] | None = None, *, prefix: str = "dk-b-") -> dict[str, Any]:
+    """The second future beside ``trace``: its replay, where and why the two part, which TIs belong together.
+
+    pairs: ``[number in trace, number in other]``, -1 where a future has no such TI.
+
+    >>> from dagkit import examples, simulate
+    >>> trace = simulate(examples.orders())
+    >>> sent = beside(trace, trace.fork(1, pools={"db": 2}))
+    >>> sent["titles"], sent["tick"], sent["pairs"][:2]
+    (['as it was', 'at tick 1: pool db = 2'], 1, [[0, 0], [1, 1]])
+    """
+    return {"replay": replay(other, prefix=prefix), "titles": named(trace, other, titles), **parting(trace, other),
+            "pairs": pairs(trace, other)}
+
+
+def parting(trace: Any, other: Any) -> dict[str, Any]:
+    """The tick at which two traces part (None: never), and the sentence of ``Trace.diff``."""
+    difference = trace.diff(other)
+    sentence = str(difference)
+    return {"tick": difference.tick, "text": shown(sentence[:1].upper() + sentence[1:], LINE)}
+
+
+def pairs(trace: Any, other: Any) -> list[list[int]]:
+    """Which TIs are the same task instance in both traces, in display order; those only in ``other`` come last."""
+    theirs = {other.task_of(label): number for number, label in enumerate(other.labels)}
+    found = [[number, theirs.get(trace.task_of(label), -1)] for number, label in enumerate(trace.labels)]
+    met = {right for _, right in found}
+    return found + [[-1, number] for number in range(len(other.labels)) if number not in met]
+
+
+def named(trace: Any, other: Any, titles: Sequence[str] | None = None) -> list[str]:
+    """What the two futures are called: as given, else after what was changed in each."""
+    return [plain(title, LABEL) for title in titles or _titles(trace, other)]
+
+
+def _titles(trace: Any, other: Any) -> list[str]:
+    before, after = trace.scenario, other.scenario
+    if not {dag.dag_id for dag in before.dags} & {dag.dag_id for dag in after.dags}:
+        return [_title(trace), _title(other)]
+    common = 0
+    while before.changes[common:] and after.changes[common:] and before.changes[common] == after.changes[common]:
+        common += 1
+    words = list(_differences(before, after))
+    left, right = _changes(before, common), _changes(after, common)
+    return [_few(left) or "as it was", _few([*words, *right]) or ("as it was" if left else "the same")]
+
+
+def _few(words: list[str], most: int = 3) -> str:
+    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
+
+
+def _changes(scenario: Scenario, since: int) -> list[str]:
+    """What was changed on the way, after the first ``since`` changes: "at tick 3: pool db = 2"."""
+    found, now = [], scenario
+    for number, (tick, change) in enumerate(scenario.changes):
+        then = now.merged({name: value for name, value in change.items() if name not in ACTIONS})
+        done = [f"{name} {_value(change[name])}" for name in ACTIONS if name in change]
+        if number >= since:
+            found.append(f"at tick {tick}: {_few([*_differences(now, then), *done]) or 'no change'}")
+        now = then
+    return found
+
+
+def _differences(before: Scenario, after: Scenario) -> Iterator[str]:
+    """What was set differently from the start, in a few words each: "pool db = 2"."""
+    for name, noun in (("pools", "pool "), ("outcomes", "outcomes of "), ("durations", "duration of "),
+                       ("initial", "initial state of ")):
+        yield from _entries(getattr(before, name) or {}, getattr(after, name) or {}, noun)
+    yield from _entries({**vars(before.config), "seed": before.seed}, {**vars(after.config), "seed": after.seed})
+    yield from (f"other {name}" for name in ("executor", "faults", "runs")
+                if getattr(before, name) != getattr(after, name))
+    old, new = ({dag.dag_id: dag for dag in scenario.dags} for scenario in (before, after))
+    yield from (f"{'with' if dag_id in new else 'without'} Dag {dag_id}" for dag_id in {**old, **new}
+                if (dag_id in old) != (dag_id in new))
+    for dag_id in old:
+        if dag_id in new and old[dag_id] is not new[dag_id]:
+            yield from _entries(old[dag_id].options(), new[dag_id].options())
+            yield from _task_differences(*({t.task_id: spec_of(t) for t in dags[dag_id]} for dags in (old, new)))
+
+
+def _task_differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    for task_id in {**old, **new}:
+        if task_id in old and task_id in new:
+            yield from _entries(old[task_id], new[task_id], f"{task_id}: ")
+        else:
+            yield f"{'with' if task_id in new else 'without'} task {task_id}"
+
+
+def _entries(old: Mapping[str, Any], new: Mapping[str, Any], noun: str = "") -> Iterator[str]:
+    for key in {**old, **new}:
+        if key not in new:
+            yield f"{noun}{key} as by default"
+        elif key not in old or old[key] != new[key]:
+            yield f"{noun}{key} = {_value(new[key])}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Pool):
+        slots = "unlimited" if value.slots < 0 else str(value.slots)
+        return slots + (" with deferred" if value.include_deferred else "")
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

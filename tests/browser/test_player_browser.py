@@ -26,6 +26,7 @@ RECORD = """(player) => {
   const look = () => { painted.push(Number(player.dataset.tick)); requestAnimationFrame(look); };
   requestAnimationFrame(look);
 }"""
+TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 QUESTION = player.Prediction("How does publish end?", ["success", "upstream_failed"], "upstream_failed",
                              "quality_check failed.")
 
@@ -55,8 +56,9 @@ def show(browser, tmp_path):
     """Open a trace; the test fails on any error on the page and on any request but the file itself."""
     opened = []
 
-    def opener(trace: Any, *, size=(1280, 900), prediction=None, interval=None, **context: Any) -> Any:
-        path = html_export.to_html(trace, tmp_path / "player.html", prediction=prediction, interval=interval)
+    def opener(trace: Any, *, size=(1280, 900), prediction=None, interval=None, beside=None, **context: Any) -> Any:
+        path = html_export.to_html(trace, tmp_path / "player.html", prediction=prediction, interval=interval,
+                                   beside=beside)
         wanted = path.as_uri()
         place = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context)
         page = place.new_page()
@@ -79,9 +81,9 @@ def tick(page: Any) -> int:
     return int(page.get_attribute(".dk-player", "data-tick"))
 
 
-def node_states(page: Any) -> dict[str, str]:
+def node_states(page: Any, lane: int = 0) -> dict[str, str]:
     """Label -> state, read off the drawing: class, glyph and spoken name must agree."""
-    found = page.eval_on_selector_all(".dk-graph .dk-node", """(nodes) => nodes.map((node) => [
+    found = page.locator(".dk-graph").nth(lane).locator(".dk-node").evaluate_all("""(nodes) => nodes.map((node) => [
         node.querySelector('.dk-label').textContent,
         [...node.classList].filter((name) => !/node|live|selected/.test(name)),
         node.getAttribute('aria-label'), node.querySelector('.dk-glyph').textContent])""")
@@ -105,7 +107,7 @@ def play_to_the_end(page: Any) -> list[int]:
     page.locator(".dk-player").evaluate(RECORD)
     page.click(".dk-play")
     page.wait_for_function("document.querySelector('.dk-play').textContent === 'Replay'", timeout=30_000)
-    page.wait_for_timeout(100)  # the last tick is on the screen a frame later
+    page.evaluate(TWO_FRAMES)  # the last tick is on the screen a frame later
     painted = page.evaluate("painted")
     return [now for before, now in zip([None, *painted], painted, strict=False) if now != before]
 
@@ -250,6 +252,95 @@ def test_a_wrong_prediction_is_compared_and_a_skipped_one_is_not(show, orders):
     page.get_by_role("button", name="Skip").click()
     page.keyboard.press("End")
     assert page.locator(".dk-verdict").count() == 1 and page.locator(".dk-feedback").count() == 0
+
+
+@pytest.fixture(scope="module")
+def two_slots(orders):
+    """Another future of orders: both extracts run at once, so all that follows comes two ticks earlier."""
+    return orders.fork(1, pools={"db": 2})
+
+
+def test_two_futures_play_on_one_clock(show, orders, two_slots):
+    assert (orders.last_tick, two_slots.last_tick) == (16, 14)
+    page = show(orders, beside=two_slots, interval=50)
+    for now in (0, 1, 3, 12, 15):
+        page.locator(".dk-scrub").fill(str(now))
+        for lane, trace in enumerate((orders, two_slots)):
+            states = trace.states_at(now)
+            assert node_states(page, lane) == states
+            rows = page.locator(".dk-gantt").nth(lane).locator(".dk-row")
+            assert rows.evaluate_all("(rows) => rows.map((row) => row.getAttribute('aria-label'))") == [
+                f"{label}: {state}" for label, state in states.items()]
+    page.locator(".dk-scrub").fill("0")
+    assert play_to_the_end(page) == list(range(17))
+    words = written(page, ".dk-verdict .dk-end")
+    assert "First: as it was, last change at tick 16" in words[0]
+    assert "Second: at tick 1: pool db = 2, last change at tick 14" in words[1]
+
+
+def test_where_two_futures_part_is_said_and_marked(show, orders, two_slots):
+    page = show(orders, beside=two_slots)
+    sentence = str(orders.diff(two_slots))
+    assert sentence[1:] in page.inner_text(".dk-parting")
+    page.locator(".dk-scrub").fill("9")
+    page.get_by_role("button", name="Go to tick 1").click()
+    assert tick(page) == 1
+    mark, scrub = (page.locator(f".dk-scrubber {part}").bounding_box() for part in (".dk-parted", ".dk-scrub"))
+    thumb = scrub["x"] + 8 + (scrub["width"] - 16) / 16  # its middle at tick 1 of 16
+    assert abs(mark["x"] + mark["width"] / 2 - thumb) < 2
+    page = show(orders, beside=two_slots, prediction=QUESTION)
+    assert page.is_hidden(".dk-parting") and page.is_hidden(".dk-scrubber .dk-parted")  # they tell what happens
+    page.get_by_role("button", name="Skip").click()
+    assert page.is_visible(".dk-parting") and page.is_visible(".dk-scrubber .dk-parted")
+
+
+def test_two_futures_show_the_same_task(show, orders, two_slots):
+    page = show(orders, beside=two_slots)
+    page.focus(".dk-player")
+    page.keyboard.press("ArrowRight")
+    assert written(page, ".dk-task-name") == ["extract_users"] * 2  # where they part
+    page.locator(".dk-gantt").nth(1).locator(".dk-row", has_text="transform").click()
+    for now in (3, 4, 5):
+        page.locator(".dk-scrub").fill(str(now))
+        for said, trace in zip(written(page, ".dk-why"), (orders, two_slots), strict=True):
+            assert said.lower().startswith(trace.explain("transform", now).text.lower())
+    for pane in (".dk-graph .dk-node", ".dk-gantt .dk-row"):
+        chosen = page.locator(f"{pane}.dk-selected")
+        assert chosen.count() == 2 and all("transform" in text for text in chosen.all_text_contents())
+    live = page.inner_text("[aria-live=polite]")
+    assert re.fullmatch(r"Tick 5\. First, as it was: extract_users: queued, then running\. transform is none .*"
+                        r" Second, at tick 1: pool db = 2: transform: queued, then running\. transform is .*", live)
+    page.focus(".dk-player")
+    page.keyboard.press("ArrowDown")
+    assert written(page, ".dk-task-name") == ["quality_check"] * 2
+
+
+def test_a_task_of_one_future_only(show):
+    dag = Dag("m", [Task("list", returns=2), Task("work", expand={"x": "list"})])
+    left, right = simulate(dag), simulate(dag, outcomes={"list": ["success:3"]})
+    page = show(left, beside=right)
+    page.locator(".dk-scrub").fill("3")
+    page.locator(".dk-gantt").nth(1).locator(".dk-row", has_text="work[2]").click()
+    assert "does not exist in this future" in page.locator(".dk-why").nth(0).inner_text()
+    assert page.inner_text(".dk-task-name") == "work[2]"
+    page.keyboard.press("ArrowUp")
+    assert written(page, ".dk-task-name") == ["work[1]"] * 2
+    page.locator(".dk-graph").nth(1).locator(".dk-node", has_text="work").click()  # all of its tasks, in both
+    sizes = (page.locator(".dk-gantt .dk-note").nth(lane).inner_text() for lane in (0, 1))
+    assert list(sizes) == ["work: 2 tasks", "work: 3 tasks"]
+
+
+@pytest.mark.parametrize("width, beside", [(1400, True), (900, True), (700, False)])
+def test_two_futures_stand_side_by_side_where_there_is_room(show, orders, two_slots, width, beside):
+    page = show(orders, beside=two_slots, size=(width, 900))
+    for pane in (".dk-task", ".dk-gantt", ".dk-logbox"):
+        left, right = (page.locator(pane).nth(lane).bounding_box() for lane in (0, 1))
+        assert (left["y"] == right["y"] and left["width"] == right["width"]) == beside
+        assert (left["x"] == right["x"]) != beside
+    graphs = page.locator(".dk-graph-scroll").evaluate_all("(all) => all.map((el) => el.scrollWidth - el.clientWidth)")
+    assert width == 700 or max(graphs) <= 1  # else they scroll
+    across = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert across[0] <= across[1]
 
 
 def test_hostile_ids_show_as_text(show):

@@ -77,9 +77,14 @@ class Table:
             key, head, gate = heappop(walk)
             if head.key is not key:
                 continue
-            ready = head.ready
+            ready, first = head.ready, head.ready[:1]
             while ready and state[ready[0] & MASK] != SCHEDULED:
-                heappop(ready)
+                heappop(ready)                                 # skipped or cleared while it waited
+            if ready[:1] != first:
+                place(sim, head)                               # under the key of the TI that is first now
+                if gate is not None:
+                    pull(limits, gate)
+                continue
             full = paused_gate(sim, head) or self._known_full(head)
             if gate is not None and ready and gate == full:
                 limits.open.discard(gate)      # still shut, and so it is for all that wait there

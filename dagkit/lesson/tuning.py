@@ -124,10 +124,13 @@ def _longest_queued(trace: Any) -> int:
                for (tick, state), (after, _) in zip(changes, changes[1:], strict=False) if state == "queued")
 
 
-def ended(trace: Any, *tasks: str) -> int:
-    """The tick at which the last of these tasks succeeded, or a tick past the end if one never did."""
+NEVER = float("inf")
+
+
+def ended(trace: Any, *tasks: str) -> float:
+    """The tick at which the last of these tasks succeeded, or NEVER."""
     mine = [changes[-1] for label, changes in zip(trace.labels, trace.changes, strict=True) if task_of(label) in tasks]
-    return max(tick if state == "success" else trace.last_tick + 1 for tick, state in mine)
+    return max(tick if state == "success" else NEVER for tick, state in mine)
 
 
 def _trains_elsewhere(trace: Any) -> int:
@@ -140,7 +143,7 @@ class Goal:
 
     text: str
     most: int
-    measure: Callable[[Any], int]
+    measure: Callable[[Any], float]
 
 
 GOALS = (
@@ -170,7 +173,7 @@ class Tuned:
         return all(good for *_, good in self.goals)
 
     def __repr__(self) -> str:
-        lines = [f"{'✓' if good else '✗'} {goal.text}: {value} (at most {goal.most})" for goal, value, good in self.goals]
+        lines = [f"{'✓' if good else '✗'} {goal.text}: {_said(value)} (at most {goal.most})" for goal, value, good in self.goals]
         return "\n".join([self.words(), *lines])
 
     def words(self) -> str:
@@ -181,7 +184,7 @@ class Tuned:
 
     def inner(self) -> str:
         """The goals and two charts, as HTML."""
-        rows = "".join(f"<tr><td>{'✓' if good else '✗'}</td><td>{esc(goal.text)}</td><td>{value}</td>"
+        rows = "".join(f"<tr><td>{'✓' if good else '✗'}</td><td>{esc(goal.text)}</td><td>{_said(value)}</td>"
                        f"<td>at most {goal.most}</td></tr>" for goal, value, good in self.goals)
         look = "dl-good" if self.reached else "dl-bad"
         return (f'<p class="dl-verdict {look}"><b>{esc(self.words())}</b></p><div class="dl-scroll dl-table"><table>'
@@ -281,7 +284,7 @@ class Panel:
 
 
 def _said(value: Any) -> str:
-    return "none" if value is None else str(value)
+    return "none" if value is None else "never" if value == NEVER else str(value)
 
 
 def panel() -> Panel:

@@ -187,7 +187,7 @@ def facts() -> dict[str, Any]:
         "days": usual["days caught up"], "flood_at_once": usual["extracts at once"],
         "flood_report": usual["report starts at"], "flood_end": usual["all done at"],
         "pool_report": pool["report starts at"], "pool_end": pool["all done at"], "runs_end": runs["all done at"],
-        "due": 11, "flood_why": simulate(flood()).explain("report.build", tick=11).text,
+        "due": 11,
         "too_big": played("too_big").explain("whole_table").text,
         "big_starts": starts(big, "big"), "big_own": starts(simulate(starved(own_pool=True)), "big"),
         "quick_hidden": starts(played("window"), "other.quick_1"),
@@ -254,7 +254,7 @@ MAP = Map(
 TEST = (
     Question("max_active_tasks is 1. Two runs of the Dag are under way. How many of its tasks can run at once?", {
         "1": "It was so in Airflow 2, where it counted for the Dag.",
-        "{two_runs}": "It counts per run: one task in each.",
+        "2": "It counts per run: one task in each.",
         "as many as there are workers": "Within a run it does hold: never two at once.",
     }, answer=lambda: at_once(played("per_run"))),
     Question("A task with the highest priority needs two pool slots. One is free. What does the scheduler do?", {
@@ -275,9 +275,9 @@ def _who_gets_the_slot() -> str:
 
 ASKS = {
     "flood_report": Question(
-        "At tick 10 {days} missed days start at once; six tasks may run at a time. The report is due at tick {due}. "
+        "Then all {days} missed days start at once; six tasks may run at a time. The report is due at tick {due}. "
         "When does it start?", {
-            "{due}": "All six places are taken by extracts when it asks. {flood_why}",
+            "{due}": "All six places are taken by extracts when it asks.",
             "{flood_report}": "It has to wait until the first days are through, and then it is just one among many.",
             "{flood_end}": "It need not wait for all of them. Places come free one by one.",
         }, answer=lambda: flooded("nothing set")["report starts at"], reveal=lambda: simulate(flood()).gantt()),
@@ -319,7 +319,7 @@ ASKS = {
         "orders ready?", {
             "{split_second}": "It would be, were it not for the ledger. A run is over only when all its tasks are.",
             "{giant_second}": "The second run may begin only when the first is over, and that takes as long as the ledger.",
-            "4": "That is the first report.",
+            "4": "That is when the **first** report is ready.",
         }, answer=lambda: reports(played("giant"))[1], reveal=lambda: played("giant").gantt()),
     "two_schedulers": Question(
         "parallelism is 2. A second scheduler is started. How many tasks run at once?", {

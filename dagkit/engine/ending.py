@@ -85,8 +85,7 @@ def wait_for_retry(sim: Sim, ti: int, cause: str | None) -> None:
     sim.not_before[ti] = due
     if due > sim.now:
         sim.calendar.look[due].append(ti)
-    else:
-        sim.look_at(ti)
+    sim.look_at(ti)                               # its upstreams may have been cleared while it ran
 
 
 def _skip_others(sim: Sim, run: Run, task: int) -> None:

@@ -6,6 +6,7 @@ import graphlib
 import itertools
 import math
 import os
+import random
 import subprocess
 import sys
 from fractions import Fraction
@@ -223,6 +224,28 @@ def test_schedule_is_the_naive_greedy_one(dag, slots):
     assert plan.makespan == makespan(dag, slots) == max((end for _, end in expected.values()), default=0)
 
 
+def crowded(seed):
+    """A Dag with many tasks ready and ending at the same time: where the order of things is decided."""
+    draw = random.Random(seed)
+    names = draw.sample("abcdefghijklmnop", draw.randint(5, 12))
+    return Dag("crowded", [Task(name, draw.sample(names[:i], min(i, draw.choice([0, 1, 1, 2]))),
+                                duration=draw.choice([0, 1, 1, 1, 2, 3, 4])) for i, name in enumerate(names)])
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3])
+def test_schedules_of_crowded_dags_are_the_naive_greedy_ones(slots):
+    for seed in range(300):
+        dag = crowded(seed)
+        found = {row.task_id: (row.start, row.end) for row in schedule(dag, slots).rows}
+        assert found == naive_greedy(dag, slots), f"seed {seed}"
+
+
+def test_all_completions_of_an_instant_come_before_any_start():
+    """a and b end together. Started one by one, x would take the slot of a before b has freed c1 and c2."""
+    dag = Dag("d", [Task("a"), Task("b"), Task("c1", "b"), Task("c2", "b"), Task("x")])
+    assert [row[:2] for row in schedule(dag, 2).rows] == [("a", 0), ("b", 0), ("c1", 1), ("c2", 1), ("x", 2)]
+
+
 @given(dags(), st.integers(1, 6))
 def test_rows_come_by_start_and_no_slot_does_two_things_at_once(dag, slots):
     rows = schedule(dag, slots).rows
@@ -270,8 +293,17 @@ def test_one_slot_does_the_whole_work_and_plenty_reach_the_critical_path(dag):
 
 @given(dags())
 def test_saturation_is_the_first_number_of_slots_that_reaches_the_critical_path(dag):
+    assert saturation_slots(dag) == first_enough(dag)
+
+
+def first_enough(dag):
     length = critical_path(dag).length
-    assert saturation_slots(dag) == next(n for n in itertools.count(1) if makespan(dag, n) == length)
+    return next(n for n in itertools.count(1) if makespan(dag, n) == length)
+
+
+def test_saturation_of_crowded_dags_leaves_out_no_number_that_would_do():
+    for seed in range(700):
+        assert saturation_slots(crowded(seed)) == first_enough(crowded(seed)), f"seed {seed}"
 
 
 def test_saturation_skips_numbers_that_must_fail():
@@ -302,9 +334,9 @@ def test_saturation_does_not_trust_that_more_slots_help():
 
 
 @given(dags(), st.randoms(use_true_random=False))
-def test_the_order_of_declaration_decides_nothing_but_ties_between_paths(dag, random):
+def test_the_order_of_declaration_decides_nothing_but_ties_between_paths(dag, shuffled):
     names = list(dag.tasks)
-    random.shuffle(names)
+    shuffled.shuffle(names)
     other = Dag("dag", [dag[name] for name in names])
     assert waves(other) == waves(dag) and slack(other) == slack(dag)
     assert schedule(other, 2) == schedule(dag, 2)
@@ -537,7 +569,7 @@ def test_the_same_dag_gives_the_same_text_under_any_hash_seed():
 import dagkit.planning as p
 from dagkit.examples import file_fanout
 dag = p.expand(file_fanout(), "process", 6)
-print(p.waves(dag), p.critical_path(dag), p.slack(dag), p.schedule(dag, 3), p.tied_critical_paths(dag))
+print(p.waves(dag), p.critical_path(dag), p.slack(dag), p.schedule(dag, 3).rows, p.tied_critical_paths(dag))
 """
     said = {run_with_hash_seed(program, seed) for seed in ("0", "1", "2")}
     assert len(said) == 1 and b"process[5]" in said.pop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..dag import Dag
@@ -28,11 +28,15 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule:
-    """A greedy schedule: when everything is done, and a row for each task in order of start."""
+    """A greedy schedule: when everything is done, and a row for each task in order of start.
+
+    >>> schedule(Dag.from_dict({"a": {}, "b": {}}), 2)
+    Schedule(slots=2, makespan=1)
+    """
 
     slots: int
     makespan: Number
-    rows: tuple[Row, ...]
+    rows: tuple[Row, ...] = field(repr=False)
 
     def to_frame(self) -> Any:
         """The rows as a pandas DataFrame."""

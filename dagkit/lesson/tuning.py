@@ -173,7 +173,8 @@ class Tuned:
         return all(good for *_, good in self.goals)
 
     def __repr__(self) -> str:
-        lines = [f"{'✓' if good else '✗'} {goal.text}: {_said(value)} (at most {goal.most})" for goal, value, good in self.goals]
+        lines = [f"{'✓' if good else '✗'} {goal.text}: {_said(value)} (at most {goal.most})"
+                 for goal, value, good in self.goals]
         return "\n".join([self.words(), *lines])
 
     def words(self) -> str:
@@ -254,7 +255,8 @@ class Panel:
     def __init__(self) -> None:
         import ipywidgets as widgets
         wide = {"layout": widgets.Layout(width="330px"), "style": {"description_width": "185px"}}
-        self.controls = {knob.name: widgets.Dropdown(options=[(_said(v), v) for v in knob.offered], value=knob.usual,
+        self.controls = {knob.name: widgets.Dropdown(options=[(_said(v), _said(v)) for v in knob.offered],
+                                                     value=_said(knob.usual),
                                                      description=knob.name, tooltip=knob.limits, **wide)
                          for knob in KNOBS.values()}
         self.result = widgets.HTML()
@@ -267,7 +269,8 @@ class Panel:
 
     def play(self, _: Any = None) -> None:
         """Play the deployment with the knobs as they are."""
-        self.tuned = tune(**{name: control.value for name, control in self.controls.items()})
+        offered = {name: {_said(value): value for value in knob.offered} for name, knob in KNOBS.items()}
+        self.tuned = tune(**{name: offered[name][control.value] for name, control in self.controls.items()})
         self.result.value = static(self.tuned.inner())
 
     def __repr__(self) -> str:

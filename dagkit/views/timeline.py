@@ -29,7 +29,7 @@ def trace_gantt(trace: Any, *, tick: int | None = None, tasks: Iterable[str] | N
     table = trace.table(tick)
     rows = [(label, segments(known[label], trace.last_tick + 1)) for label in chosen]
     title = (f"{_names(trace)}: {len(labels):,} task instances, {trace.last_tick:,} ticks, "
-             f"run {verdict_word(trace)}")
+             f"{'run' if len(trace.run_states) == 1 else 'runs:'} {verdict_word(trace)}")
     prefix = content_prefix(title, rows[:gantt.ROWS], tick)
     drawn = gantt.svg(rows, prefix=prefix, last_tick=trace.last_tick + 1, now=tick, title=title)
     return Picture(drawn, table, title, few(trace.warnings))

@@ -12,7 +12,8 @@ from ... import museum as rooms
 from ...errors import DagkitError, choices, shown
 from ...museum import replay, scenario, unplayable
 from ..ask import AskedPlayer, Question
-from ..page import Page, Table, fold, rich
+from ..chips import Chips, chips
+from ..page import Page, fold, rich
 
 __all__ = ["EXHIBITS", "Exhibit", "ask", "contents", "left_out", "question", "replay", "scenario", "what_if", "why"]
 
@@ -223,7 +224,7 @@ def ask(case_id: str) -> AskedPlayer:
     return AskedPlayer(trace_of(case_id), question(case_id))
 
 
-def why(case_id: str) -> Table:
+def why(case_id: str) -> Chips:
     """The reasons that tell the story, as ``trace.explain`` gives them, and who would tell you in a real Airflow."""
     trace = trace_of(case_id)
     rows = []
@@ -232,7 +233,7 @@ def why(case_id: str) -> Table:
         reason = trace.explain(task, tick)
         rows.append({"tick": tick, "task": task, "state": reason.state, "why": reason.text, "code": reason.code,
                      "a real Airflow tells it": "" if reason.code in PLAIN else bridge.of(reason.code).ask[0]})
-    return Table(rows)
+    return chips(rows)
 
 
 def what_if(case_id: str) -> Page:
@@ -267,16 +268,16 @@ def _parted(case_id: str, change: int) -> str:
     return f"{parted} In the end {', '.join(ends) or 'all is as before'}."
 
 
-def contents() -> Table:
+def contents() -> Chips:
     """The rooms and what is in them."""
-    return Table([row for row in rooms.contents() if row["played here"] == "yes"])
+    return chips([row for row in rooms.contents() if row["played here"] == "yes"])
 
 
-def left_out() -> Table:
+def left_out() -> Chips:
     """What is on record and not played here, with the reason: whole cases, then variants."""
     rows = [{"case": c.id, "what": c.title, "why not": unplayable(c.id), "asked in": ", ".join(c.links)}
             for c in rooms.cases().values() if unplayable(c.id)]
     rows += [{"case": c.id, "what": f"variant: {change}", "why not": unplayable(c.id, k), "asked in": ", ".join(c.links)}
              for c in rooms.cases().values() for k, change in enumerate(c.changes)
              if unplayable(c.id, k) and not unplayable(c.id)]
-    return Table(rows)
+    return chips(rows)

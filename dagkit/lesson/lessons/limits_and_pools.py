@@ -225,23 +225,27 @@ MAP = Map(
              "backfills."),
         Node("window", "max_tis_per_query", "A pass reads only so many rows, the most important first. What it does not "
              "read it cannot queue."),
-        Node("pool", "slots, shared by all Dags", "Guards what lies outside of Airflow: a database, a quota. Counts queued "
-             "and running tasks, each with its pool_slots."),
+        Node("pool", "shared by all Dags", "Guards what lies outside of Airflow: a database, a quota. Counts queued and "
+             "running tasks, each with its pool_slots."),
         Node("run", "max_active_tasks", "Keeps one **run** from taking every worker. In Airflow 2 it counted per Dag."),
-        Node("task", "max_active_tis_per_dag, _per_dagrun", "For what must not overlap itself, over all runs or within "
-             "one. Counts deferred tasks too."),
+        Node("task", "its own caps", "max_active_tis_per_dag and max_active_tis_per_dagrun, for what must not overlap "
+             "itself, over all runs or within one. They count deferred tasks too."),
         Node("scheduler", "parallelism", "What one scheduler process may have handed over. Two schedulers have it twice."),
-        Node("workers", "slots that listen to a queue", "They come in only after queued. A queue nobody listens to is no "
-             "error: the task waits."),
+        Node("workers", "slots per queue", "They come in only after queued. A queue nobody listens to is no error: the "
+             "task waits."),
     ),
     (
         Edge("runs", "window", "tasks of running runs", "Their rules are met: none becomes scheduled.",
              "{days} missed days start at once, and with them {flood_at_once} extracts."),
-        Edge("window", "pool", "rows in order of priority", "Ordered by weight, then date. Ties are settled by order.",
-             "Rows that cannot be queued fill the window: quick tasks start at tick {quick_hidden}, not {quick_wide}."),
-        Edge("pool", "run", "a slot or more", "A task takes its slots until it ends, or is deferred.",
-             "{too_big}"),
-        Edge("run", "task", "a place in its run", "Queued and running tasks of the run are counted.",
+        Edge("window", "pool", "rows in order of priority", "The most important is asked first. Who does not fit stops "
+             "nobody behind.", "Rows that cannot be queued fill the window: quick tasks start at tick {quick_hidden}, not "
+             "{quick_wide}."),
+        Edge("window", "run", "the same rows", "Every gate is asked, in this order; the first that says no is the reason.",
+             "A run at its limit is left out of the query, and so are its sisters once it was refused."),
+        Edge("window", "task", "the same rows", "Only tasks that have a cap of their own are asked here.",
+             "Eight refused rows of one capped task can hide everything behind them."),
+        Edge("pool", "scheduler", "a slot or more", "Taken until the task ends or is deferred.", "{too_big}"),
+        Edge("run", "scheduler", "a place in its run", "Queued and running tasks of the run are counted.",
              "One wide run takes all workers, and every other run waits."),
         Edge("task", "scheduler", "a place of its own", "Counted over all runs, or in one.",
              "A task that writes one file runs twice at once."),
@@ -249,7 +253,6 @@ MAP = Map(
              "With more parallelism than worker slots the surplus waits in queued and holds pool slots all the while."),
     ),
 )
-
 
 TEST = (
     Question("max_active_tasks is 1. Two runs of the Dag are under way. How many of its tasks can run at once?", {

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .errors import DagkitError, choices, nearest, shown
+from .errors import DagkitError, choices, nearest, quoted, shown
 from .graph import Graph, compile_graph
 from .task import PARAMETERS, Task, detached, is_number, kind_of, open_dags, spec_of, upstream_ids
 
@@ -48,7 +48,7 @@ class Dag:
         groups: Mapping[str, Mapping[str, Any]] | None = None, assets: Any = (),
     ):
         if type(dag_id) is not str or not dag_id:
-            raise DagkitError(f"Dag id must be non-empty text, not {shown(repr(dag_id))}.")
+            raise DagkitError(f"Dag id must be non-empty text, not {quoted(dag_id)}.")
         self.dag_id = dag_id
         self.max_active_tasks = max_active_tasks
         self.max_active_runs = max_active_runs
@@ -68,7 +68,7 @@ class Dag:
         for task in given:
             if task.__class__ is not Task and not isinstance(task, Task):
                 raise DagkitError(f"Dag '{shown(dag_id)}': tasks must be Task objects, "
-                                  f"found {shown(repr(task))}. Write dk.Task(...).")
+                                  f"found {quoted(task)}. Write dk.Task(...).")
             self._add(task)
         if given:
             self.close()
@@ -78,11 +78,11 @@ class Dag:
             value = getattr(self, name)
             if type(value) is not int or value < low:
                 raise DagkitError(f"Dag '{shown(self.dag_id)}': {name} must be a whole number >= {low}, "
-                                  f"not {shown(repr(value))}.")
+                                  f"not {quoted(value)}.")
         timeout = self.dagrun_timeout
         if timeout is not None and not (is_number(timeout) and timeout > 0):
             raise DagkitError(f"Dag '{shown(self.dag_id)}': dagrun_timeout must be a number > 0 or None, "
-                              f"not {shown(repr(timeout))}.")
+                              f"not {quoted(timeout)}.")
 
     def __enter__(self) -> Dag:
         open_dags.append(self)
@@ -105,12 +105,11 @@ class Dag:
 
     def close(self) -> Dag:
         """Check the whole Dag and freeze its shape. Called for you by ``Dag(...)`` and by leaving ``with``."""
-        self.graph  # noqa: B018  (compiles, which checks)
-        self._check_rules()
+        self._check_rules(self.graph)                      # compiling the graph checks it
         self.closed = True
         return self
 
-    def _check_rules(self) -> None:
+    def _check_rules(self, graph: Graph) -> None:
         who = f"Dag '{shown(self.dag_id)}'"
         if self.fail_fast:
             for t in self._tasks.values():
@@ -120,19 +119,19 @@ class Dag:
         for name, over in self.groups.items():
             if not isinstance(over, Mapping) or not over:
                 raise DagkitError(f"{who}: group '{shown(name)}' must map argument names to an upstream id, a list "
-                                  f"or a length, not {shown(repr(over))}.")
+                                  f"or a length, not {quoted(over)}.")
         for t in self._tasks.values():
             if t.task_group is not None and t.task_group not in self.groups:
                 raise DagkitError(f"{who}: task '{shown(t.task_id)}' names task_group '{shown(t.task_group)}', which "
                                   f"is not among its groups.{nearest(t.task_group, self.groups)} "
                                   "Declare it with Dag(groups=...).")
             if t.branch is not None:
-                below = {d for d in self._tasks if t.task_id in self._tasks[d].upstream} if t.branch else set()
+                below = sorted(graph.ids[d] for d in graph.down[graph.index[t.task_id]])
                 for chosen in t.branch:
                     if chosen not in below:
                         raise DagkitError(f"{who}: branch '{shown(t.task_id)}' follows '{shown(chosen)}', which is "
                                           f"not directly downstream of it.{nearest(chosen, below)} "
-                                          f"Its downstream tasks: {choices(sorted(below)) or 'none'}.")
+                                          f"Its downstream tasks: {choices(below) or 'none'}.")
 
     @classmethod
     def from_dict(cls, tasks: Mapping[str, Mapping[str, Any]], dag_id: str = "dag", **options: Any) -> Dag:

@@ -45,6 +45,20 @@ def shown(text: object, limit: int = 60) -> str:
     return cut if len(cut) <= limit else cut[: limit - 3] + "..."
 
 
+def quoted(value: object) -> str:
+    """A value of any type as Python would write it, safe for a message.
+
+    >>> quoted(["a"]), quoted(10 ** 5000)
+    ("['a']", 'a very large number')
+    """
+    try:
+        return shown(repr(value))
+    except ValueError:                                    # Python does not print integers of over 4,300 digits
+        return "a very large number"
+    except Exception:  # noqa: BLE001  (somebody else's __repr__)
+        return f"a {type(value).__name__}"
+
+
 def nearest(name: object, known: Iterable[object]) -> str:
     """A hint for a mistyped name: `` Did you mean 'transform'?`` or nothing.
 

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .errors import DagkitError, choices, nearest, shown
+from .errors import DagkitError, choices, nearest, quoted, shown
 
 UNLIMITED = float("inf")
 
 
 def _whole(who: str, name: str, value: Any, low: int) -> None:
     if type(value) is not int or value < low:
-        raise DagkitError(f"{who}: {name} must be a whole number >= {low}, not {shown(repr(value))}.")
+        raise DagkitError(f"{who}: {name} must be a whole number >= {low}, not {quoted(value)}.")
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class EdgeExecutor(Executor):
 def _workers(who: str, given: Any) -> tuple[Worker, ...]:
     workers = (given,) if isinstance(given, Worker) else tuple(given) if isinstance(given, (list, tuple)) else ()
     if not workers or not all(isinstance(w, Worker) for w in workers):
-        raise DagkitError(f"{who}: workers must be a list of at least one dk.Worker, not {shown(repr(given))}. "
+        raise DagkitError(f"{who}: workers must be a list of at least one dk.Worker, not {quoted(given)}. "
                           "Write workers=[dk.Worker(concurrency=4)].")
     return workers
 
@@ -191,7 +191,7 @@ class Executors:
         for name, executor in named:
             if not isinstance(executor, Executor):
                 raise DagkitError(f"executor: expected an executor such as dk.LocalExecutor(), not "
-                                  f"{shown(repr(executor))}.")
+                                  f"{quoted(executor)}.")
             if name in found:
                 raise DagkitError(f"executor: two executors are called '{shown(name)}'. Give them names with "
                                   "executor={'short': ..., 'heavy': ...}.")

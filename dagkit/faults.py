@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import DagkitError, shown
+from .errors import DagkitError, quoted
 
 
 def _tick(fault: Any) -> None:
     if type(fault.tick) is not int or fault.tick < 1:
-        raise DagkitError(f"{type(fault).__name__}: tick must be a whole number >= 1, not {shown(repr(fault.tick))}.")
+        raise DagkitError(f"{type(fault).__name__}: tick must be a whole number >= 1, not {quoted(fault.tick)}.")
 
 
 @dataclass(frozen=True)

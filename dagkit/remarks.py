@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .dag import Dag
+from .engine.runs import MOST_TRIGGERED
 from .errors import nearest, shown
 from .explain import MANY, reason
 from .scenario import Config
@@ -29,6 +30,9 @@ def warnings(trace: Trace) -> list[str]:
             elif pool.slots != -1 and task.pool_slots > pool.slots:
                 found.append(f"{who}: it asks for {task.pool_slots} slots of pool '{shown(task.pool)}', which has "
                              f"{pool.slots}; Airflow accepts that and never runs it.")
+    for dag_id in trace._overdriven:
+        found.append(f"Dag '{shown(dag_id)}': asset events would have made more than {MOST_TRIGGERED} runs of it; the rest "
+                     "was left out. Dags that update each other's assets never stop.")
     found += _caps(trace)
     if trace.stalled:
         codes = trace._codes_at(trace.last_tick)

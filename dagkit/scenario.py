@@ -13,7 +13,7 @@ from typing import Any
 
 from . import states
 from .dag import Dag
-from .errors import DagkitError, choices, nearest, shown
+from .errors import DagkitError, choices, nearest, quoted, shown
 from .executors import Executors
 from .task import Task, is_number
 
@@ -37,7 +37,7 @@ class Pool:
     def __post_init__(self) -> None:
         if type(self.slots) is not int or self.slots < -1:
             raise DagkitError(f"pool: slots must be a whole number >= 0, or -1 for unlimited, not "
-                              f"{shown(repr(self.slots))}.")
+                              f"{quoted(self.slots)}.")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Runs:
         for name, low in (("count", 0), ("every", 0), ("start", 1), ("unpaused_at", 1)):
             value = getattr(self, name)
             if type(value) is not int or value < low:
-                raise DagkitError(f"runs: {name} must be a whole number >= {low}, not {shown(repr(value))}.")
+                raise DagkitError(f"runs: {name} must be a whole number >= {low}, not {quoted(value)}.")
 
     def due(self) -> list[tuple[int, int]]:
         """(tick at which it is created, tick its logical date stands for) of every run."""
@@ -129,11 +129,11 @@ class Config:
                           ("scheduler_health_check_threshold", 1)):
             value = getattr(self, name)
             if type(value) is not int or value < low:
-                raise DagkitError(f"config: {name} must be a whole number >= {low}, not {shown(repr(value))}.")
+                raise DagkitError(f"config: {name} must be a whole number >= {low}, not {quoted(value)}.")
         for name in ("max_task_retry_delay", "tick_seconds"):
             value = getattr(self, name)
             if not is_number(value) or value <= 0:
-                raise DagkitError(f"config: {name} must be a number > 0, not {shown(repr(value))}.")
+                raise DagkitError(f"config: {name} must be a number > 0, not {quoted(value)}.")
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Scenario:
             states.code(state)
         fix(self, "initial", initial)
         if type(self.seed) is not int:
-            raise DagkitError(f"seed must be a whole number, not {shown(repr(self.seed))}.")
+            raise DagkitError(f"seed must be a whole number, not {quoted(self.seed)}.")
         fix(self, "faults", tuple(self.faults))
         fix(self, "executor", Executors.of(self.executor))
         for dag in self.dags:
@@ -183,7 +183,7 @@ class Scenario:
         fix(self, "changes", tuple(self.changes))
         for tick, change in self.changes:
             if type(tick) is not int or tick < 1:
-                raise DagkitError(f"changes: a change needs a tick >= 1, not {shown(repr(tick))}.")
+                raise DagkitError(f"changes: a change needs a tick >= 1, not {quoted(tick)}.")
             self.merged({name: value for name, value in change.items() if name not in ACTIONS})
 
     @property
@@ -228,6 +228,8 @@ class Scenario:
     def _with_dags(self, dags: Sequence[Dag], name: str, value: Any) -> tuple[Dag, ...]:
         """``dag``: a new definition. ``tasks``: ``{task_id: {parameter: value}}``, edits of single tasks."""
         if name == "dag":
+            if not isinstance(value, Dag):
+                raise DagkitError(f"change: dag must be a dk.Dag (the new definition), not {quoted(value)}.")
             ids = [dag.dag_id for dag in dags]
             if value.dag_id not in ids:
                 raise DagkitError(f"change: no Dag is called '{shown(value.dag_id)}'.{nearest(value.dag_id, ids)}")
@@ -266,11 +268,11 @@ def _pools(given: Any, config: Any) -> dict[str, Pool]:
     pools = {}
     for name, pool in _mapping("pools", given):
         if type(name) is not str or not name:
-            raise DagkitError(f"pool name {shown(repr(name))} must be non-empty text.")
+            raise DagkitError(f"pool name {quoted(name)} must be non-empty text.")
         if not isinstance(pool, Pool):
             if type(pool) is not int or pool < -1:
                 raise DagkitError(f"pool '{shown(name)}': slots must be a whole number >= 0, or -1 for unlimited, "
-                                  f"or a dk.Pool, not {shown(repr(pool))}.")
+                                  f"or a dk.Pool, not {quoted(pool)}.")
             pool = Pool(pool)
         pools[name] = pool
     pools.setdefault("default_pool", Pool(config.default_pool_slots))
@@ -286,7 +288,7 @@ def _runs(given: Any, dags: Sequence[Dag]) -> dict[str, Runs]:
             raise DagkitError(f"runs: no Dag is called '{shown(dag_id)}'.{nearest(dag_id, known)} Known: {choices(known)}.")
         if not isinstance(value, Runs):
             if type(value) is not int or value < 0:
-                raise DagkitError(f"runs must be a whole number >= 0 or a dk.Runs, not {shown(repr(value))}.")
+                raise DagkitError(f"runs must be a whole number >= 0 or a dk.Runs, not {quoted(value)}.")
             value = Runs(value)
         runs[dag_id] = value
     return {dag_id: runs.get(dag_id, Runs()) for dag_id in known}
@@ -298,7 +300,7 @@ OUTCOMES = ("success", "fail", "fail_hard", "skip")
 def _outcomes(label: str, script: Any) -> tuple[str, ...]:
     entries = (script,) if isinstance(script, str) else tuple(script) if isinstance(script, (list, tuple)) else None
     if entries is None:
-        raise DagkitError(f"outcomes['{shown(label)}'] must be a list with one entry per try, not {shown(repr(script))}.")
+        raise DagkitError(f"outcomes['{shown(label)}'] must be a list with one entry per try, not {quoted(script)}.")
     for entry in entries:
         word, _, length = entry.partition(":") if isinstance(entry, str) else (entry, "", "")
         if word not in OUTCOMES or (length and not (word == "success" and length.isdecimal())):
@@ -315,7 +317,7 @@ def ticks(value: Any, what: str) -> int:
     """A duration the simulator can use: a whole number of ticks >= 1."""
     if is_number(value) and value == int(value) and value >= 1:
         return int(value)
-    raise DagkitError(f"{what} must be a whole number of ticks >= 1 to be simulated, not {shown(repr(value))}. "
+    raise DagkitError(f"{what} must be a whole number of ticks >= 1 to be simulated, not {quoted(value)}. "
                       "Choose a smaller unit and round up.")
 
 

@@ -140,6 +140,7 @@ def trace_to_json(trace: Trace) -> str:
         "causes": [[n, cause] for n, cause in sorted(trace._causes.items())],
         "pauses": [list(p) for p in trace._pauses],
         "capped": [[list(limit), tick] for limit, tick in trace._capped], "window_cut": trace._window_cut,
+        "overdriven": trace._overdriven,
         "gone": [[ti, name] for ti, name in sorted(trace._gone.items())],
         "joined": [[ti, tick] for ti, tick in sorted(trace._joined.items())],
     }, sort_keys=True, separators=(",", ":"))
@@ -192,4 +193,5 @@ def _build(data: Mapping[str, Any]) -> Trace:
         "tick_no": array("q", data["tick_no"]), "tick_end": array("q", ends), "event_ti": array("I", events),
         "event_new": bytearray(data["event_new"]), "causes": dict(data["causes"]),
         "gone": dict(data["gone"]), "joined": dict(data["joined"]), "pauses": [tuple(p) for p in data["pauses"]],
-        "capped": [(LimitName(*limit), tick) for limit, tick in data["capped"]], "window_cut": data["window_cut"]})
+        "capped": [(LimitName(*limit), tick) for limit, tick in data["capped"]], "window_cut": data["window_cut"],
+        "overdriven": data["overdriven"]})

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from . import trigger_rules
-from .errors import DagkitError, choices, nearest, shown
+from .errors import DagkitError, choices, nearest, quoted, shown
 
 if TYPE_CHECKING:
     from .dag import Dag
@@ -154,7 +154,7 @@ def _as_tasks(other: Any, task: Task) -> Sequence[Task]:
     found = [other] if isinstance(other, Task) else list(other) if isinstance(other, (list, tuple)) else []
     if not found or not all(isinstance(t, Task) for t in found):
         raise DagkitError(
-            f"task '{shown(task.task_id)}': >> joins Tasks or lists of Tasks, not {shown(repr(other))}. "
+            f"task '{shown(task.task_id)}': >> joins Tasks or lists of Tasks, not {quoted(other)}. "
             "Write `a >> [b, c] >> d`."
         )
     return found
@@ -219,7 +219,7 @@ PARAMETERS: tuple[str, ...] = tuple(name for name in Task.__slots__ if name != "
 
 def _check_task(task: Task) -> None:
     if type(task.task_id) is not str:
-        raise DagkitError(f"task id {shown(repr(task.task_id))}: an id must be text (str), not {kind_of(task.task_id)}. "
+        raise DagkitError(f"task id {quoted(task.task_id)}: an id must be text (str), not {kind_of(task.task_id)}. "
                           "Put it in quotes.")
     if not task.task_id:
         raise DagkitError("task id '': an id must not be empty. Give the task a name.")
@@ -228,7 +228,7 @@ def _check_task(task: Task) -> None:
         for name, (default, (kind, ok)) in _RULES.items():
             value = getattr(task, name)
             if value is not default and not ok(value):
-                raise DagkitError(f"task '{shown(task.task_id)}': {name} must be {kind}, not {shown(repr(value))}.")
+                raise DagkitError(f"task '{shown(task.task_id)}': {name} must be {kind}, not {quoted(value)}.")
     if task.trigger_rule != "all_success":
         trigger_rules.check(task.trigger_rule, f"task '{shown(task.task_id)}'")
     if task.weight_rule not in WEIGHT_RULES:
@@ -256,10 +256,10 @@ def _check_rare(task: Task) -> None:
     if task.expand is not None:
         if not isinstance(task.expand, Mapping) or not task.expand:
             raise DagkitError(f"{who}: expand must map argument names to an upstream id, a list or a length, "
-                              f"not {shown(repr(task.expand))}. Write expand={{'path': 'list_files'}}.")
+                              f"not {quoted(task.expand)}. Write expand={{'path': 'list_files'}}.")
         task.expand = {
             name: over if isinstance(over, str) else over.task_id if isinstance(over, Task)
-            else _length(over, f"{who}: expand[{shown(repr(name))}]")
+            else _length(over, f"{who}: expand[{quoted(name)}]")
             for name, over in task.expand.items()
         }
         sources = [over for over in task.expand.values() if isinstance(over, str)]
@@ -271,7 +271,7 @@ def _length(value: Any, what: str) -> int:
         return len(value)
     if type(value) is int and value >= 0:
         return value
-    raise DagkitError(f"{what} must be a list or its length (a whole number >= 0), not {shown(repr(value))}.")
+    raise DagkitError(f"{what} must be a list or its length (a whole number >= 0), not {quoted(value)}.")
 
 
 def upstream_ids(task_id: str, given: Any, what: str = "upstream") -> tuple[str, ...]:
@@ -285,7 +285,7 @@ def upstream_ids(task_id: str, given: Any, what: str = "upstream") -> tuple[str,
     ids = tuple(u if type(u) is str else u.task_id if isinstance(u, Task) else u for u in given)
     for u in ids:
         if type(u) is not str:
-            raise DagkitError(f"task '{shown(task_id)}': {what} {shown(repr(u))} must be text (str), not {kind_of(u)}.")
+            raise DagkitError(f"task '{shown(task_id)}': {what} {quoted(u)} must be text (str), not {kind_of(u)}.")
     return ids
 
 

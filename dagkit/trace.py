@@ -17,7 +17,7 @@ from .engine.core import Run, Sim
 from .engine.limits import LimitName
 from .engine.plan import Plan
 from .engine.script import readings
-from .errors import DagkitError, choices, nearest, shown
+from .errors import DagkitError, choices, nearest, quoted, shown
 from .meters import Meter, meters
 from .remarks import warnings
 from .scenario import Scenario
@@ -62,6 +62,7 @@ class Trace:
         self._joined: dict[int, int] = columns.get("joined", {})  # TIs of tasks added on the way: the tick
         self._pauses: list[tuple[int, str, str]] = columns.get("pauses", [])
         self._capped: list[tuple[LimitName, int]] = columns.get("capped", [])   # limits that refused, and since when
+        self._overdriven: list[str] = columns.get("overdriven", [])
         self._window_cut: int | None = columns.get("window_cut")
         self._now: Scenario = columns["now"]                      # the scenario after its last change
         self._stopped_early: bool = columns.get("stopped_early", False)
@@ -78,6 +79,7 @@ class Trace:
             "gone", "joined", "pauses")}
         return cls(sim.given, sim.plans, sim.runs, {
             "initial": initial, "now": sim.scenario, "capped": sim.limits.refusals(), "window_cut": sim.window_cut,
+            "overdriven": sorted(sim.overdriven),
             **columns})
 
     def __repr__(self) -> str:
@@ -133,7 +135,7 @@ class Trace:
         if run is None and dag_id is None and task in self._by_label:
             return self._by_label[task]
         if not isinstance(task, str):
-            raise DagkitError(f"a task is named by its id (text), not by {shown(repr(task))}.")
+            raise DagkitError(f"a task is named by its id (text), not by {quoted(task)}.")
         found = []
         for plan, t, index, run_no, _ in readings(task, self._plans):
             if dag_id in (None, plan.dag.dag_id):
@@ -196,7 +198,7 @@ class Trace:
         if tick is None:
             return self.last_tick
         if type(tick) is not int or tick < 0:
-            raise DagkitError(f"tick must be a whole number >= 0, not {shown(repr(tick))}. "
+            raise DagkitError(f"tick must be a whole number >= 0, not {quoted(tick)}. "
                               f"This trace ends at tick {self.last_tick}.")
         return tick
 
@@ -371,7 +373,7 @@ class Trace:
         """
         from .engine import simulate
         if type(tick) is not int or tick < 1:
-            raise DagkitError(f"fork: tick must be a whole number >= 1, not {shown(repr(tick))}.")
+            raise DagkitError(f"fork: tick must be a whole number >= 1, not {quoted(tick)}.")
         if not changes:
             raise DagkitError("fork: name at least one change, for example pools={'db': 2} or clear=['transform'].")
         return simulate(self.scenario.replace(changes=(*self.scenario.changes, (tick, changes))))

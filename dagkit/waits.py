@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import DagkitError, FormatError, choices, nearest, shown
+from .errors import DagkitError, FormatError, choices, nearest, quoted, shown
 
 MODES = ("poke", "reschedule")
 
@@ -18,7 +18,7 @@ MODES = ("poke", "reschedule")
 def _ticks(who: str, name: str, value: Any, low: int, none: bool = False) -> None:
     if not (none and value is None) and (type(value) is not int or value < low):
         raise DagkitError(f"{who}: {name} must be a whole number of ticks >= {low}{' or None' if none else ''}, "
-                          f"not {shown(repr(value))}.")
+                          f"not {quoted(value)}.")
 
 
 @dataclass(frozen=True)
@@ -97,5 +97,5 @@ def wait_to_json(wait: Any) -> Any:
 
 def wait_from_json(data: Any) -> Any:
     if not isinstance(data, Mapping) or data.get("kind") not in KINDS:
-        raise FormatError(f"wait: expected one of {choices(KINDS)}, not {shown(repr(data))}.")
+        raise FormatError(f"wait: expected one of {choices(KINDS)}, not {quoted(data)}.")
     return KINDS[data["kind"]](**{k: v for k, v in data.items() if k != "kind"})

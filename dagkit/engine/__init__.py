@@ -75,7 +75,8 @@ def _add_runs(sim: Sim, plan: Plan) -> None:
             sim.calendar.source[run.due].append(runs.due)
         if before is not None:
             sim.previous_run[run], sim.next_run[before] = before, run
-        before = run
+        before = sim.latest[plan.number] = run
+        sim.made[plan.number] += 1
     sim.waiting_runs.append(queue)
     sim.active.append(0)
 

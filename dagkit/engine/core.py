@@ -116,6 +116,9 @@ class Sim:
         self.paused: set[str] = set()                  # Dags that are paused
         self.pauses: list[tuple[int, str, str]] = []   # (tick, dag_id, why; "" for unpaused)
         self.assets = {p.number: set(p.dag.assets) for p in plans if p.dag.assets}   # not yet updated
+        self.made = [0] * len(plans)                   # per Dag: runs made, those from asset events included
+        self.latest: dict[int, Run] = {}               # per Dag: its newest run
+        self.overdriven: set[str] = set()              # Dags whose asset-triggered runs were cut off
         self.failures = [0] * len(plans)               # failed runs in a row
         self.max_tries: dict[int, int] = {}            # cleared TIs: the last try they have
         self.tick_no = array("q")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DagkitError, choices, nearest, shown
+from ..errors import DagkitError, choices, nearest, quoted, shown
 from ..faults import LoseMessage, LoseScheduler, LoseWorker
 from ..states import NONE, QUEUED, RUNNING
 from .ending import fail, leave, stop
@@ -29,7 +29,7 @@ def put_on_calendar(sim: Sim) -> None:
         elif isinstance(fault, LoseScheduler):
             sim.calendar.source[fault.tick].append(lambda s, _: _lose_scheduler(s))
         else:
-            raise DagkitError(f"faults: {shown(repr(fault))} is not a fault. Known: {choices(_NAMES)}.")
+            raise DagkitError(f"faults: {quoted(fault)} is not a fault. Known: {choices(_NAMES)}.")
 
 
 _NAMES = ("LoseWorker", "LoseMessage", "LoseScheduler")

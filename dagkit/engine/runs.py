@@ -91,13 +91,22 @@ def asset_event(sim: Sim, assets: tuple[str, ...]) -> None:
                 _triggered(sim, plan)
 
 
+MOST_TRIGGERED = 1000
+"""Runs that asset events may make of one Dag: Dags that update each other's assets would go on for ever."""
+
+
 def _triggered(sim: Sim, plan: Plan) -> None:
-    number = sum(run.plan.number == plan.number for run in sim.runs)
+    number = sim.made[plan.number]
+    if number >= MOST_TRIGGERED:
+        sim.overdriven.add(plan.dag.dag_id)
+        return
+    sim.made[plan.number] += 1
     run = sim.add_run(plan, number, sim.now)
     run.triggered = True
     sim.rank.extend(sim.rank_of(ti) for ti in run.ti)  # type: ignore[attr-defined]
     sim.waiting_runs[plan.number].append(run)
-    before = next((r for r in reversed(sim.runs[:-1]) if r.plan.number == plan.number), None)
+    before = sim.latest.get(plan.number)
+    sim.latest[plan.number] = run
     if before is not None:
         sim.previous_run[run], sim.next_run[before] = before, run
     if sim.cascade:

@@ -15,7 +15,7 @@ from dagkit.weights import priority_totals
 pytestmark = pytest.mark.conformance
 
 
-def replay(cases_dir: Path, name: str, mismatch: Any) -> str:
+def replay(cases_dir: Path, name: str, mismatch: Any) -> int:
     """Run every case of every file of that name; say how many, or fail with the cases that differ."""
     cases = []
     for path in sorted(cases_dir.rglob(name)):
@@ -23,7 +23,7 @@ def replay(cases_dir: Path, name: str, mismatch: Any) -> str:
         cases += held["cases"] if isinstance(held, dict) else held
     differing = [found for case in cases if (found := mismatch(case))]
     assert not differing, f"{len(differing)} of {len(cases)} cases differ; first: {differing[0]}"
-    return f"\n{name}: {len(cases)} cases"
+    return len(cases)
 
 
 def planning_mismatch(case: dict[str, Any]) -> str:
@@ -45,16 +45,12 @@ def weights_mismatch(case: dict[str, Any]) -> str:
     return f"{case['id']}: {found}, recorded {case['total']}" if found != case["total"] else ""
 
 
-def test_planning_cases(cases_dir, capsys):
-    ran = replay(cases_dir, "planning.json", planning_mismatch)
-    with capsys.disabled():
-        print(ran)
+def test_planning_cases(cases_dir, count):
+    count("planning.json", replay(cases_dir, "planning.json", planning_mismatch))
 
 
-def test_priority_weight_cases(cases_dir, capsys):
-    ran = replay(cases_dir, "priority_weights.json", weights_mismatch)
-    with capsys.disabled():
-        print(ran)
+def test_priority_weight_cases(cases_dir, count):
+    count("priority_weights.json", replay(cases_dir, "priority_weights.json", weights_mismatch))
 
 
 @pytest.mark.parametrize(("name", "mismatch", "spoil"), [

@@ -14,6 +14,7 @@ import pytest
 import dagkit as dk
 from dagkit.lesson import truth
 from dagkit.lesson.chart import Chart
+from dagkit.lesson.chips import chips
 from dagkit.lesson.doctored import FALSE, doctor
 from dagkit.lesson.lessons import find, lesson, task_states, trigger_rules
 from dagkit.lesson.maps import Node
@@ -258,3 +259,29 @@ def test_the_six_days_of_the_notebook_are_those_of_the_question(rules_book):
 
 def test_checks_wait_for_the_learner(states_book, rules_book):
     assert states_book[1]["false-check"].ok is None and rules_book[1]["branch-check"].ok is None
+
+
+# ---- tables with states in colour
+
+
+def test_a_table_of_chips_shows_states_in_colour_and_nothing_cut():
+    long = "because " * 30
+    table = chips([{"task": "a", "ended": "failed", "then": ["none", "removed"], "final": True, "why": long}])
+    html = table._repr_html_()
+    for name in ("failed", "none", "removed"):
+        assert dk.states.TABLE[dk.states.CODE[name]].fill in html
+    assert long.strip() in html and long.strip() in repr(table)
+    assert repr(table).startswith("task | ended | then | final | why\na | failed | none, removed | yes | because")
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a\x00\ud800b"])
+def test_hostile_text_in_a_table_of_chips_is_text(text):
+    html = chips([{text: text, "states": ["failed", text]}])._repr_html_()
+    html.encode()
+    assert "<script" not in html and "<img" not in html and "\x00" not in html
+
+
+def test_a_table_of_chips_takes_a_dataframe_or_nothing():
+    trace = dk.simulate(dk.examples.orders())
+    assert "upstream_failed" in repr(chips(trace.why("publish")))
+    assert "<table" in chips([])._repr_html_()

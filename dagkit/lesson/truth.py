@@ -7,6 +7,7 @@ ones are alike to a rule, so ``running`` stands for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, combinations_with_replacement
 from typing import Any
@@ -16,7 +17,7 @@ from ..dag import Dag
 from ..engine import simulate
 from ..task import Task
 from ..views.picture import badge
-from .page import Page, esc
+from .page import esc, static
 
 DONE = tuple(name for name in states.NAMES if states.CODE[name] in states.FINISHED)
 OPEN = "running"
@@ -133,7 +134,21 @@ def every_mix(rule: str) -> list[dict[str, str]]:
     return [{"upstreams": ", ".join(mix), "verdict": verdict} for mix, verdict in verdicts(rule).items()]
 
 
-def card(rule: str) -> Page:
+@dataclass(frozen=True)
+class Card:
+    """A table to be looked at: ``html`` for people, ``text`` for terminals. No widget, so that a page of many is quick."""
+
+    html: str
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return static(self.html)
+
+
+def card(rule: str) -> Card:
     """One rule on one card: the sentence, and the verdict on every pair of upstream states.
 
     For a teardown's rule the rows are the state of its setup, the columns the state of the work.
@@ -154,10 +169,10 @@ def card(rule: str) -> Page:
     html = (f"<p><b><code>{esc(rule)}</code></b> {esc(meaning)}.</p><ul>{told}</ul>"
             f'<div class="dl-scroll"><table style="{_TABLE}">{head}{body}</table></div>{_legend()}')
     words = [f"{a} + {b}: {said(a, b)}" for a, b in combinations_with_replacement(ASKED, 2)]
-    return Page(f"<section>{html}</section>", "\n".join([f"{rule} {meaning}", *words]))
+    return Card(f"<section>{html}</section>", "\n".join([f"{rule} {meaning}", *words]))
 
 
-def overview() -> Page:
+def overview() -> Card:
     """All rules at a glance: a row per rule, a column per pair of upstream states.
 
     >>> overview().text.splitlines()[1].split()[:2]
@@ -171,7 +186,7 @@ def overview() -> Page:
         _cell(verdicts(rule)[pair], " and ".join(pair)) for pair in pairs) + "</tr>" for rule in trigger_rules.RULES)
     html = f'<section><div class="dl-scroll"><table style="{_TABLE}">{head}{body}</table></div>{_legend(True)}</section>'
     marks = [f"{rule:<28}{' '.join(_letter(verdicts(rule)[pair]) for pair in pairs)}" for rule in trigger_rules.RULES]
-    return Page(html, "\n".join(["every pair of " + ", ".join(ASKED), *marks]))
+    return Card(html, "\n".join(["every pair of " + ", ".join(ASKED), *marks]))
 
 
 _TABLE = "border-collapse:separate;border-spacing:2px;font-size:13px"

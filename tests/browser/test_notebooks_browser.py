@@ -25,7 +25,7 @@ pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
-LESSONS = ("00_start_here", "01_why_a_dag", "03_mini_scheduler", "11_your_own_dag")
+LESSONS = ("00_start_here", "01_why_a_dag", "02_task_states", "03_mini_scheduler", "04_trigger_rules", "11_your_own_dag")
 SETTINGS = {
     "apputils-extension/notification": '{"fetchNews": "false"}',
     # every cell is on the page, also those out of sight
@@ -233,3 +233,35 @@ def test_a_check_answers_a_learner(lesson: Any) -> None:
         page.keyboard.type(f"answer = {answer}")
         run(page, cell)
         assert said in cell.inner_text()
+
+
+def test_predict_then_play_every_state(lesson: Any) -> None:
+    page = lesson("02_task_states")
+    player = page.locator(".dk-player").first
+    player.scroll_into_view_if_needed()
+    player.get_by_label("none", exact=True).check()
+    player.get_by_role("button", name="Commit to it").click()
+    player.focus()
+    page.keyboard.press("End")
+    assert "It was:" in player.inner_text() and "its worker is being stopped" in player.inner_text()
+    page.keyboard.press("Home")
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    assert player.get_attribute("data-tick") == "5"
+    player.locator(".dk-row", has_text="long").click()
+    assert "cleared while running" in player.inner_text()
+
+
+def test_every_rule_has_a_player_with_a_question(lesson: Any) -> None:
+    from dagkit.trigger_rules import RULES
+
+    page = lesson("04_trigger_rules")
+    assert page.locator(".dk-player").count() == len(RULES)
+    for number in range(len(RULES)):
+        player = page.locator(".dk-player").nth(number)
+        player.scroll_into_view_if_needed()
+        assert player.locator(".dk-play").is_disabled()
+        player.get_by_role("button", name="Skip").click()
+        player.focus()
+        page.keyboard.press("End")
+        assert player.get_attribute("data-tick") == player.locator(".dk-scrub").get_attribute("max")

@@ -154,7 +154,7 @@ MAP = Chart(
     (
         Node("1 Dag stored", "the processor's part", "The Dag processor reads the file and stores a serialized "
              "version. The scheduler never runs your file: it reads this version."),
-        Node("2 run created", "for an interval, an asset", "A run gathers one task instance per task. All of them "
+        Node("2 run created", "interval or asset", "A run gathers one task instance per task. All of them "
              "begin in **none**."),
         Node("3 rule checked", "none", "Again and again: are the upstreams done, and what does the trigger rule make "
              "of them? A task that is in none for long has an upstream to be looked at, or a run that has not "

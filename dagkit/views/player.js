@@ -39,35 +39,23 @@ function h(tag, props = {}, ...children) {
 }
 
 /** An element of a drawing. */
-function draw(tag, props) {
+function shape(tag, props) {
   const el = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [key, value] of Object.entries(props)) el.setAttribute(key, value);
   return el;
 }
 
 function icon(name) {
-  const svg = draw("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" });
-  svg.append(draw("path", { d: ICONS[name] }));
+  const svg = shape("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" });
+  svg.append(shape("path", { d: ICONS[name] }));
   return svg;
 }
 
 /** Steps are [[tick, value], ...] in tick order; how many of them have happened by `tick`. */
-function countUntil(steps, tick) {
-  let low = 0;
-  let high = steps.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (steps[middle][0] <= tick) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+const countUntil = (steps, tick) => steps.findLastIndex(([when]) => when <= tick) + 1;
 
 /** The value that holds at `tick`: the last one that has happened. */
-function at(steps, tick, before) {
-  const count = countUntil(steps, tick);
-  return count ? steps[count - 1][1] : before;
-}
+const at = (steps, tick, before) => steps.findLast(([when]) => when <= tick)?.[1] ?? before;
 
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
@@ -195,10 +183,11 @@ function graphPane(replay, choose) {
   });
   const nodeOf = new Map(nodes.flatMap((node) => node.tis.map((ti) => [ti, node])));
   const notes = replay.graphs.filter(({ collapsed }) => collapsed);
-  const widest = Math.max(0, ...drawings.map((svg) => sizeOf(svg)[0]));
+  const legible = Math.max(0, ...drawings.map((svg) => sizeOf(svg)[0])) * (LEGIBLE / 11) + 32; // its key is of 11 px
   const zoom = zoomTools(scroller, drawings);
   return {
-    el: h("section.dk-graph", { "aria-label": "Dag", style: `--dk-wide:${Math.ceil(widest * LEGIBLE / 11) + 32}px` }, h("div.dk-head", {}, h("h4", {}, "Dag"), zoom.el), scroller,
+    el: h("section.dk-graph", { "aria-label": "Dag", style: `--dk-wide:${Math.ceil(legible)}px` },
+      h("div.dk-head", {}, h("h4", {}, "Dag"), zoom.el), scroller,
       ...notes.map(({ collapsed }) => h("p.dk-note", {}, collapsed))),
     fit: zoom.fit,
     show(tick, changed, codes) {
@@ -283,9 +272,10 @@ function graphNode(spec, el, replay, choose) {
 /** A stacked bar along the lower edge of a node; returns the function that fills it. */
 function progressBar(el) {
   const rects = new Map();
-  const shape = el.querySelector("rect");
-  const [left, top, width, height] = ["x", "y", "width", "height"].map((name) => Number(shape.getAttribute(name)));
-  const rect = ({ name }) => el.appendChild(draw("rect", { class: `dk-part dk-${name}`, height: 5, y: top + height - 8 }));
+  const box = el.querySelector("rect");
+  const [left, top, width, height] = ["x", "y", "width", "height"].map((name) => Number(box.getAttribute(name)));
+  const rect = ({ name }) => el.appendChild(
+    shape("rect", { class: `dk-part dk-${name}`, height: 5, y: top + height - 8 }));
   return (counts, total, states) => {
     let x = left + 4;
     states.forEach((state, code) => {
@@ -304,8 +294,7 @@ function rowsPane(replay, end, choose, seek) {
   const columns = end + 1;
   const all = replay.tis.map((_, ti) => ti);
   const id = `dk-rows-${(instances += 1)}`;
-  let [shown, codes, selected] = [all, [], -1];
-  let width = 1; // of the time axis, px
+  let [shown, codes, selected, width] = [all, [], -1, 1]; // the width of the time axis, px
   let following = true; // scroll along with what runs, until the reader scrolls
   const scroller = h("div.dk-rows", { role: "listbox", tabindex: 0, "aria-label": "Tasks over time", id,
     style: `height:${Math.min(ROW * all.length + 2, 310)}px` });
@@ -315,10 +304,8 @@ function rowsPane(replay, end, choose, seek) {
   const dress = (row, ti) => dressRow(row, replay.tis[ti].label, replay.states[codes[ti] ?? 0], ti === selected);
   const list = new LongList(scroller, ROW, (position) => {
     const ti = shown[position];
-    const row = ganttRow(replay, ti, columns, width, { role: "option", id: `${id}-${ti}`, "aria-posinset": position + 1,
-      "aria-setsize": shown.length, onclick: () => choose(ti) });
-    dress(row, ti);
-    return row;
+    return dress(ganttRow(replay, ti, columns, width, { role: "option", id: `${id}-${ti}`,
+      "aria-posinset": position + 1, "aria-setsize": shown.length, onclick: () => choose(ti) }), ti);
   });
   const finder = taskFinder(replay.tis, all, (tis) => {
     shown = tis;
@@ -372,6 +359,7 @@ function dressRow(row, label, state, selected) {
   row.setAttribute("aria-label", `${label}: ${state.name}`);
   row.setAttribute("aria-selected", selected);
   row.classList.toggle("dk-selected", selected);
+  return row;
 }
 
 /** Which rows are listed: all, those of one node, or those whose name holds what is typed. */
@@ -582,7 +570,7 @@ function lane(replay, end, { choose, seek, name }) {
   const [task, meters, legend] = [taskPane(replay), metersPane(replay), legendPane(replay)];
   const panes = [graph, task, meters, legend, rows, log];
   const story = h("p.dk-story");
-  if (name) for (const { el } of panes) label(el, name);
+  if (name) for (const { el } of panes) tagPane(el, name);
   /** What this tick does to each TI, in words. */
   const told = (most) => {
     const moved = (tick && moves.get(tick)) || [];
@@ -693,13 +681,14 @@ function pairsOfPanes(left, right) {
   return h("div.dk-two", {}, ...left.parts().map((part, i) => h("div.dk-pair", {}, part, others[i])));
 }
 
-const futureHeading = (name, story) => h("div.dk-future", {}, h("h4", { title: name.text }, nameTag(name), name.text), story);
+const futureHeading = (name, story) =>
+  h("div.dk-future", {}, h("h4", { title: name.text }, nameTag(name), name.text), story);
 
 /** "First" and "Second" are told by word and by shape. */
 const nameTag = ({ order }) => h(`span.dk-tag.dk-${order.toLowerCase()}`, {}, order);
 
 /** Which future a pane belongs to, to be seen and to be heard. */
-function label(section, name) {
+function tagPane(section, name) {
   section.querySelector("h4").prepend(nameTag(name));
   section.setAttribute("aria-label", `${section.getAttribute("aria-label") || "Log"}, ${name.order}: ${name.text}`);
 }
@@ -792,7 +781,8 @@ function verdictPanel(replays, beside, prediction, predicted) {
   const box = (title, good, word) => h(`div.dk-judge${good ? ".dk-good" : ".dk-bad"}`, {},
     h("span.dk-note", {}, title), h("b", {}, `${good ? "✓" : "✗"} ${word}`));
   const ends = replays.map(({ last_tick, verdict: { run_state, good, any_failed, text } }, i) => h("div.dk-end", {},
-    ...(beside ? [h("p", {}, h("b", {}, `${ORDER[i]}: ${beside.titles[i]}`), `, last change at tick ${last_tick}`)] : []),
+    ...(beside ? [h("p", {}, h("b", {}, `${ORDER[i]}: ${beside.titles[i]}`), `, last change at tick ${last_tick}`)]
+      : []),
     h("div.dk-judges", {}, box("Airflow's verdict on the run", good, run_state),
       box("Did some task fail?", !any_failed, any_failed ? "yes" : "no")), h("p", {}, text)));
   return h("div.dk-panel.dk-verdict", { role: "group", "aria-label": "Verdict" },
@@ -912,13 +902,6 @@ function spoken({ told, more }) {
   return `${parts.join(". ") || "Nothing changes"}${more ? `. And ${more} more` : ""}.`;
 }
 
-/** Subscribes to changes of traits; returns what ends it. */
-function listen(model, heard) {
-  const subscriptions = Object.entries(heard).map(([key, listener]) => [`change:${key}`, listener]);
-  for (const one of subscriptions) model.on(...one);
-  return () => subscriptions.forEach((one) => model.off(...one));
-}
-
 /** A place that shows one of several things, each made when it is first wanted. */
 function slot(make) {
   const el = h("div.dk-slot");
@@ -951,6 +934,28 @@ function shell(replays, parts) {
   return h("div.dk-player", { tabindex: 0, role: "group", "data-lm-suppress-shortcuts": "true",
     "aria-label": `Tick player for ${title}. Press question mark for help.` }, stateStyle(replays[0].states),
   h("div.dk-title", {}, h("h3", {}, title), h("span.dk-note", {}, each("fidelity").join(" "))), ...parts);
+}
+
+/** Puts the player on the page and lets it follow the kernel; returns what takes it away again. */
+function attach(model, el, root, move, view, relock) {
+  const heard = {
+    "change:tick": () => model.get("tick") !== move.tick() && move.go(model.get("tick")),
+    "change:row": () => view.select(model.get("row")),
+    "change:predicted": relock,
+  };
+  const sizes = new ResizeObserver(view.fit);
+  el.append(root);
+  sizes.observe(root);
+  view.fit();
+  relock();
+  if (model.get("row") >= 0) view.select(model.get("row"));
+  for (const [name, listener] of Object.entries(heard)) model.on(name, listener);
+  return () => {
+    move.stop();
+    sizes.disconnect();
+    for (const [name, listener] of Object.entries(heard)) model.off(name, listener);
+    root.remove();
+  };
 }
 
 function render({ model, el }) {
@@ -1004,24 +1009,10 @@ function render({ model, el }) {
     bar.lock(locked() || !end);
     move.go(move.tick());
   };
-  const follow = () => model.get("tick") !== move.tick() && move.go(model.get("tick"));
-  const pick = () => view.select(model.get("row"));
-
-  el.append(root);
-  const sizes = new ResizeObserver(view.fit);
-  sizes.observe(root);
-  bar.speed(model.get("interval") || 500);
-  speed(model.get("interval") || 500);
-  view.fit();
-  relock();
-  if (model.get("row") >= 0) pick();
-  const deafen = listen(model, { tick: follow, row: pick, predicted: relock });
-  return () => {
-    move.stop();
-    sizes.disconnect();
-    deafen();
-    root.remove();
-  };
+  const interval = model.get("interval") || 500;
+  bar.speed(interval);
+  speed(interval);
+  return attach(model, el, root, move, view, relock);
 }
 
 export default { render };

@@ -20,7 +20,8 @@ from ..errors import choices as listed
 from ..trace import Trace
 from . import gantt
 from . import replay as replays
-from .picture import Picture, content_prefix, esc, plain
+from .drawing import Drawing
+from .picture import LEGIBLE, Picture, _size_of, content_prefix, esc, plain
 
 HERE = Path(__file__).parent
 SPEEDS = (1000, 500, 250, 100, 50)
@@ -113,7 +114,7 @@ class Player(anywidget.AnyWidget):
         if bundle is None:
             return None
         data, metadata = bundle
-        twin = still(self.trace, self.other, self.beside and self.beside["titles"])
+        twin = still(self.trace, self.other, self.beside["titles"] if self.beside else None)
         return {**data, "text/html": twin, "text/plain": repr(self)}, metadata
 
 
@@ -184,17 +185,20 @@ def still(trace: Any, beside: Any = None, titles: Sequence[str] | None = None) -
     Two traces stand side by side (where there is room) below the sentence that says where and why they part.
     """
     if beside is None:
-        return _still(trace, trace.last_tick)
+        return _still(trace, replays.final_drawings(trace), trace.last_tick)
     end = max(trace.last_tick, beside.last_tick)
-    lanes = zip(("First", "Second"), replays.named(trace, beside, titles), (trace, beside), strict=True)
-    halves = "".join(
-        f'<div style="flex:1 1 420px;min-width:0"><p><b>{word}: {esc(title)}</b></p>{_still(one, end, lane)}</div>'
-        for lane, (word, title, one) in enumerate(lanes))
+    titles = replays.named(trace, beside, titles)
+    halves = ""
+    for lane, one in enumerate((trace, beside)):
+        drawings = replays.final_drawings(one, lane)
+        room = max([420.0, *(_size_of(drawing.svg)[0] * LEGIBLE for drawing in drawings)])
+        halves += (f'<div style="flex:1 1 min(100%,{room:.0f}px);min-width:0"><p><b>{replays.ORDER[lane]}: '
+                   f"{esc(titles[lane])}</b></p>{_still(one, drawings, end, lane)}</div>")
     return (f"<p>{esc(replays.parting(trace, beside)['text'])}</p>"
             f'<div style="display:flex;flex-wrap:wrap;gap:8px 24px">{halves}</div>')
 
 
-def _still(trace: Any, end: int, lane: int = 0) -> str:
+def _still(trace: Any, drawings: Sequence[Drawing], end: int, lane: int = 0) -> str:
     labels = [plain(label, replays.LABEL) for label in trace.labels]
     rows = [(label, _segments(changes, end + 1)) for label, changes in zip(labels, trace.changes, strict=True)]
     chart = gantt.svg(rows, prefix=content_prefix(rows, end + 1, *([lane] if lane else [])), last_tick=end + 1,
@@ -205,7 +209,7 @@ def _still(trace: Any, end: int, lane: int = 0) -> str:
     words = (f"Airflow's verdict: {verdict['run_state']}. Did some task fail: "
              f"{'yes' if verdict['any_failed'] else 'no'}. {verdict['text']}")
     pictures = [Picture(drawing.svg, notes=[drawing.collapsed] if drawing.collapsed else ())
-                for drawing in replays.final_drawings(trace, lane)]
+                for drawing in drawings]
     pictures.append(Picture(chart, table, words, replays.notes(trace)))
     return "".join(picture.html() for picture in pictures)
 

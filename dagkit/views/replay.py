@@ -27,6 +27,8 @@ EXPLAINED = 200_000
 """Up to so many TIs times ticks, the reason of each TI at each tick is sent along."""
 METERS = 12
 """Most limits shown."""
+ORDER = ("First", "Second")
+"""Of two futures, as the sentence of ``Trace.diff`` calls them."""
 DRAWN = 4
 """Up to so many Dags are drawn; all their TIs are listed anyway."""
 

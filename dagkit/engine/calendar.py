@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import Any
 
+from ..errors import DagkitError, shown
+
+LAST_TICK = 2**53 - 1
+"""The largest whole number that a browser, too, counts exactly."""
+
 
 class Buckets(dict[int, list[Any]]):
     """tick -> what is due then. Asking for a tick that has nothing yet puts it on the calendar."""
@@ -15,6 +20,9 @@ class Buckets(dict[int, list[Any]]):
         self.ticks = ticks
 
     def __missing__(self, tick: int) -> list[Any]:
+        if tick > LAST_TICK:
+            raise DagkitError(f"a duration, delay or due time leads to tick {shown(tick)}, but ticks are counted up to "
+                              f"{LAST_TICK}. Choose a larger unit.")
         heappush(self.ticks, tick)
         bucket = self[tick] = []
         return bucket

@@ -185,7 +185,10 @@ class Sim:
     def logical_date(self, run: Run) -> str:
         """The run's logical date as Airflow prints it: 2026-01-01 plus its due tick."""
         seconds = (run.due - 1) * self.scenario.config.tick_seconds
-        return str(datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds))
+        try:
+            return str(datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds))
+        except OverflowError:                          # beyond the year 9999
+            return f"2026-01-01 + {seconds} s"
 
     def started_at(self, ti: int) -> int:
         """A number that tells one try (and one hand-over) of a TI from another."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from ..errors import DagkitError, shown
 from ..states import FAILED, FINISHED, NONE, REMOVED, SCHEDULABLE, SKIPPED, SUCCESS, UPSTREAM_FAILED
 from . import decide, ending
 from .plan import MASK, Plan
@@ -18,6 +19,8 @@ from .plan import MASK, Plan
 if TYPE_CHECKING:
     from .core import Run, Sim
 
+MOST_INSTANCES = 1_000_000
+"""Airflow has no limit for literals and products; memory has."""
 FAST_TRIGGERED = frozenset({"one_success", "one_failed", "one_done", "none_failed_min_one_success"})
 
 
@@ -156,6 +159,9 @@ def expand(sim: Sim, ti: int) -> bool:
 def _grow(sim: Sim, run: Run, task: int, count: int) -> None:
     """Append instances up to ``count``; everything below counts one more upstream for each."""
     instances = run.instances[task]
+    if count > MOST_INSTANCES:
+        raise DagkitError(f"task '{shown(run.plan.ids[task])}' would expand to {shown(count)} instances; the kit "
+                          f"plays at most {MOST_INSTANCES} of one task. Map over a shorter list.")
     for index in range(len(instances), count):
         new = new_ti(sim, run, task)
         sim.map_index[new] = index

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import DagkitError, choices, nearest, shown
 from ..states import AWAITING_INPUT, CODE, DEFERRED, FAILED, FINISHED, NONE, REMOVED, SKIPPED, UPSTREAM_FAILED
+from .calendar import LAST_TICK
 from .ending import stop
 from .limits import LimitName
 
@@ -136,7 +137,8 @@ def begin(sim: Sim, run: Run) -> None:
         run.started = sim.now
     if run.plan.dag.dagrun_timeout is not None:
         run.deadline = sim.now + ceil(run.plan.dag.dagrun_timeout)
-        sim.calendar.source[run.deadline].append(lambda s, _, run=run: time_out(s, run))
+        if run.deadline <= LAST_TICK:
+            sim.calendar.source[run.deadline].append(lambda s, _, run=run: time_out(s, run))
     if not run.left:
         sim.ended_runs.append(run)
 

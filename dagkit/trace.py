@@ -389,10 +389,10 @@ class Trace:
         from .serial import trace_from_json
         return trace_from_json(text)
 
-    def to_html(self, path: str | Path) -> Path:
-        """One file with the player in it, which works offline in any browser."""
+    def to_html(self, path: str | Path, **options: Any) -> Path:
+        """One file with the player in it, which works offline in any browser; options are those of ``dk.play``."""
         from .views.html_export import to_html
-        return to_html(self, path)
+        return to_html(self, path, **options)
 
     def gantt(self, **options: Any) -> Any:
         """A picture: one row per task instance, its states as segments."""

@@ -165,7 +165,9 @@ class Scenario:
     def __post_init__(self) -> None:
         fix = object.__setattr__
         fix(self, "dags", _dags(self.dags))
-        fix(self, "config", self.config or Config())
+        fix(self, "config", Config() if self.config is None else self.config)
+        if not isinstance(self.config, Config):
+            raise DagkitError(f"config must be a dk.Config, not {quoted(self.config)}. Write dk.Config(parallelism=4).")
         fix(self, "pools", _pools(self.pools, self.config))
         fix(self, "runs", _runs(self.runs, self.dags))
         fix(self, "outcomes", {label: _outcomes(label, script) for label, script in _mapping("outcomes", self.outcomes)})
@@ -180,11 +182,10 @@ class Scenario:
         fix(self, "executor", Executors.of(self.executor))
         for dag in self.dags:
             self.executor.check(dag)
-        fix(self, "changes", tuple(self.changes))
-        for tick, change in self.changes:
-            if type(tick) is not int or tick < 1:
-                raise DagkitError(f"changes: a change needs a tick >= 1, not {quoted(tick)}.")
-            self.merged({name: value for name, value in change.items() if name not in ACTIONS})
+        fix(self, "changes", _changes(self.changes))
+        now = self
+        for _, change in self.changes:                # each is checked against what those before it have made
+            now = now.merged({name: value for name, value in change.items() if name not in ACTIONS})
 
     @property
     def dag(self) -> Dag:
@@ -198,16 +199,11 @@ class Scenario:
         """A copy with some arguments changed; ``dag=`` stands for ``dags=``."""
         if "dag" in changes:
             changes["dags"] = changes.pop("dag")
-        known = [f.name for f in dataclasses.fields(self)]
-        for name in changes:
-            if name not in known:
-                raise DagkitError(f"scenario: '{shown(name)}' is unknown.{nearest(name, known)} "
-                                  f"Known: {choices(known, 12)}.")
+        _known_names(changes)
         if "dags" in changes and "runs" not in changes:
             kept = {dag.dag_id for dag in _dags(changes["dags"])}
             changes["runs"] = {dag_id: runs for dag_id, runs in self.runs.items() if dag_id in kept}
         return dataclasses.replace(self, **changes)
-
 
     def merged(self, change: Mapping[str, Any]) -> Scenario:
         """The scenario after a change on the way: pools, outcomes and durations are merged, a Dag is swapped by id."""
@@ -248,6 +244,19 @@ def _mapping(what: str, given: Any) -> Iterable[tuple[str, Any]]:
     if not isinstance(given, Mapping):
         raise DagkitError(f"{what} must be a dictionary keyed by task label, not {type(given).__name__}.")
     return given.items()
+
+
+def _changes(given: Any) -> tuple[tuple[int, Mapping[str, Any]], ...]:
+    """In order of time; changes of one tick in the order given."""
+    changes = []
+    for change in given:
+        if not isinstance(change, (tuple, list)) or len(change) != 2 or not isinstance(change[1], Mapping):
+            raise DagkitError("changes must be pairs of a tick and a dictionary, such as (3, {'pools': {'db': 2}}), "
+                              f"not {quoted(change)}.")
+        if type(change[0]) is not int or change[0] < 1:
+            raise DagkitError(f"changes: a change needs a tick >= 1, not {quoted(change[0])}.")
+        changes.append((change[0], change[1]))
+    return tuple(sorted(changes, key=lambda c: c[0]))
 
 
 def _dags(given: Any) -> tuple[Dag, ...]:
@@ -325,7 +334,15 @@ def as_scenario(dag_or_dags_or_scenario: Any, **changes: Any) -> Scenario:
     """What ``simulate`` was given, as one Scenario."""
     if isinstance(dag_or_dags_or_scenario, Scenario):
         return dag_or_dags_or_scenario.replace(**changes) if changes else dag_or_dags_or_scenario
+    _known_names(changes)
     return Scenario(dag_or_dags_or_scenario, **changes)
+
+
+def _known_names(given: Mapping[str, Any]) -> None:
+    known = [f.name for f in dataclasses.fields(Scenario)]
+    for name in given:
+        if name not in known:
+            raise DagkitError(f"scenario: '{shown(name)}' is unknown.{nearest(name, known)} Known: {choices(known, 12)}.")
 
 
 __all__ = ["Config", "Dag", "Pool", "Runs", "Scenario", "Task", "as_scenario", "ticks"]

@@ -53,6 +53,10 @@ def rule_verdict(sim: Sim, ti: int, run: Run) -> str:
         if any(state[i] == SUCCESS and i not in sim.let_pass for i in branches):
             return "skipped"                              # NotPreviouslySkippedDep
         decided = mapping.source_verdict(sim, ti, run, task) or decided
+    elif decided == "skipped":
+        # Airflow applies its dependencies in the order of a set, which differs from process to process: where a rule
+        # says skipped and the source has failed, either may come last. Here the failure does.
+        decided = mapping.source_verdict(sim, ti, run, task) or decided
     return decided
 
 

@@ -220,7 +220,8 @@ def after_pass(sim: Sim, before: int) -> None:
 def _ask_all(sim: Sim, run: Run) -> None:
     from .decide import rule_verdict
     rule_changed = False
-    open_tis = [ti for task in range(run.plan.n) for ti in run.tis(task) if sim.state[ti] not in FINISHED]
+    open_tis = [ti for _, t in sorted((name, t) for t, name in enumerate(run.plan.ids)) for ti in run.tis(t)
+                if sim.state[ti] not in FINISHED]         # by task id: the first that could run ends the asking
     if not may_be_deadlocked(sim, run, open_tis):
         return
     for ti in open_tis:

@@ -231,8 +231,10 @@ def why(case_id: str) -> Chips:
     for task, time in _exhibit(case_id).why:
         tick = min(time + 1, trace.last_tick)
         reason = trace.explain(task, tick)
-        rows.append({"tick": tick, "task": task, "state": reason.state, "why": reason.text, "code": reason.code,
-                     "a real Airflow tells it": "" if reason.code in PLAIN else bridge.of(reason.code).ask[0]})
+        plain = reason.code in PLAIN
+        rows.append({"tick": tick, "task": task, "state": reason.state, "why": reason.text,
+                     "code": "" if plain else reason.code,
+                     "a real Airflow tells it": "" if plain else bridge.of(reason.code).ask[0]})
     return chips(rows)
 
 
@@ -270,7 +272,8 @@ def _parted(case_id: str, change: int) -> str:
 
 def contents() -> Chips:
     """The rooms and what is in them."""
-    return chips([row for row in rooms.contents() if row["played here"] == "yes"])
+    return chips([{name: row[name] for name in ("room", "case", "title", "verified")} for row in rooms.contents()
+                  if row["played here"] == "yes"])
 
 
 def left_out() -> Chips:

@@ -11,14 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .checks import flag, names, text, whole
 from .errors import DagkitError, choices, nearest, quoted, shown
 
 UNLIMITED = float("inf")
-
-
-def _whole(who: str, name: str, value: Any, low: int) -> None:
-    if type(value) is not int or value < low:
-        raise DagkitError(f"{who}: {name} must be a whole number >= {low}, not {quoted(value)}.")
 
 
 @dataclass(frozen=True)
@@ -34,10 +30,9 @@ class Worker:
     name: str = ""
 
     def __post_init__(self) -> None:
-        _whole("Worker", "concurrency", self.concurrency, 1)
-        if isinstance(self.queues, str):
-            object.__setattr__(self, "queues", (self.queues,))
-        object.__setattr__(self, "queues", tuple(self.queues))
+        whole("Worker", "concurrency", self.concurrency, 1)
+        object.__setattr__(self, "queues", names("Worker", "queues", self.queues))
+        text("Worker", "name", self.name, empty=True)
 
     def serves(self, queue: str) -> bool:
         return "*" in self.queues or queue in self.queues
@@ -65,9 +60,9 @@ class Executor:
     """The order in which workers take work: "queue" (first handed over first) or "priority"."""
 
     def __post_init__(self) -> None:
-        if self.parallelism is not None:
-            _whole(self.name, "parallelism", self.parallelism, 1)
-        _whole(self.name, "handover", self.handover, 0)
+        text(type(self).__name__, "name", self.name)
+        whole(shown(self.name), "parallelism", self.parallelism, 1, none=True)
+        whole(shown(self.name), "handover", self.handover, 0)
 
     def slots(self, config: Any) -> float:
         """How many TIs the scheduler may have handed to it at once."""
@@ -93,6 +88,10 @@ class LocalExecutor(Executor):
     remember_dispatched: bool = True
     revokes = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        flag(shown(self.name), "remember_dispatched", self.remember_dispatched)
+
     @property
     def counts(self) -> bool:  # type: ignore[override]
         return self.remember_dispatched
@@ -117,7 +116,7 @@ class CeleryExecutor(Executor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "workers", _workers(self.name, self.workers))
+        object.__setattr__(self, "workers", _workers(shown(self.name), self.workers))
 
     def staff(self, config: Any) -> Sequence[Worker] | None:
         return self.workers
@@ -136,8 +135,7 @@ class KubernetesExecutor(Executor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.max_pods is not None:
-            _whole(self.name, "max_pods", self.max_pods, 1)
+        whole(shown(self.name), "max_pods", self.max_pods, 1, none=True)
 
     def staff(self, config: Any) -> Sequence[Worker] | None:
         return None if self.max_pods is None else (Worker(self.max_pods, ("*",), "cluster"),)
@@ -154,7 +152,7 @@ class EdgeExecutor(Executor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "workers", _workers(self.name, self.workers))
+        object.__setattr__(self, "workers", _workers(shown(self.name), self.workers))
 
     def staff(self, config: Any) -> Sequence[Worker] | None:
         return self.workers
@@ -184,7 +182,7 @@ class Executors:
         if given is None:
             given = LocalExecutor()
         if isinstance(given, Executors):
-            return given
+            given = given.by_name
         named = list(given.items()) if isinstance(given, Mapping) else [
             (getattr(e, "name", ""), e) for e in (given if isinstance(given, (list, tuple)) else (given,))]
         found: dict[str, Executor] = {}
@@ -192,6 +190,7 @@ class Executors:
             if not isinstance(executor, Executor):
                 raise DagkitError(f"executor: expected an executor such as dk.LocalExecutor(), not "
                                   f"{quoted(executor)}.")
+            text("executor", "each name", name)
             if name in found:
                 raise DagkitError(f"executor: two executors are called '{shown(name)}'. Give them names with "
                                   "executor={'short': ..., 'heavy': ...}.")

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import DagkitError, quoted
+from .checks import text, whole
+from .errors import DagkitError
 
 
 def _tick(fault: Any) -> None:
-    if type(fault.tick) is not int or fault.tick < 1:
-        raise DagkitError(f"{type(fault).__name__}: tick must be a whole number >= 1, not {quoted(fault.tick)}.")
+    whole(type(fault).__name__, "tick", fault.tick, 1)
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class LoseWorker:
 
     def __post_init__(self) -> None:
         _tick(self)
+        for name in ("task", "worker", "executor"):
+            text("LoseWorker", name, getattr(self, name), none=True)
         if (self.task is None) == (self.worker is None):
             raise DagkitError("LoseWorker: name either the task whose worker dies (task=) or the worker (worker=).")
 
@@ -47,6 +49,7 @@ class LoseMessage:
 
     def __post_init__(self) -> None:
         _tick(self)
+        text("LoseMessage", "task", self.task)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from .checks import listed
 from .errors import DagkitError, choices, nearest, shown
 from .states import CODE, FAILED, FINISHED, NAMES, SKIPPED, SUCCESS, UPSTREAM_FAILED, code
 
@@ -77,11 +78,11 @@ RULES: dict[str, Rule] = {
 
 def check(rule: object, who: str = "trigger_rule") -> Rule:
     """The table row of a rule, or a DagkitError that names it and the nearest known one."""
-    try:
-        return RULES[rule]  # type: ignore[index]
-    except (KeyError, TypeError):
+    row = RULES.get(rule) if isinstance(rule, str) else None
+    if row is None:
         raise DagkitError(f"{who}: trigger_rule '{shown(rule)}' is unknown.{nearest(rule, RULES)} "
-                          f"Known: {choices(RULES, 13)}.") from None
+                          f"Known: {choices(RULES, 13)}.")
+    return row
 
 
 def evaluate(
@@ -101,9 +102,13 @@ def evaluate(
     'skipped'
     """
     check(rule)
-    direct = [code(s) for s in (*upstream_states, *setups)]
-    return verdict(rule, direct, [code(s) for s in setups], [code(s) for s in indirect_setups],
-                   [code(s) for s in scope])
+    own = _codes("upstream_states", upstream_states)
+    first = _codes("setups", setups)
+    return verdict(rule, own + first, first, _codes("indirect_setups", indirect_setups), _codes("scope", scope))
+
+
+def _codes(name: str, given: Iterable[str]) -> list[int]:
+    return [code(state) for state in listed("evaluate", name, given, f"Write {name}=['success', 'failed'].")]
 
 
 def verdict(rule: str, upstream: Sequence[int], setups: Sequence[int] = (), indirect_setups: Sequence[int] = (),

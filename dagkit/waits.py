@@ -10,15 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .checks import flag, whole
 from .errors import DagkitError, FormatError, choices, nearest, quoted, shown
 
 MODES = ("poke", "reschedule")
 
 
 def _ticks(who: str, name: str, value: Any, low: int, none: bool = False) -> None:
-    if not (none and value is None) and (type(value) is not int or value < low):
-        raise DagkitError(f"{who}: {name} must be a whole number of ticks >= {low}{' or None' if none else ''}, "
-                          f"not {quoted(value)}.")
+    whole(who, name, value, low, none=none, unit=" of ticks")
 
 
 @dataclass(frozen=True)
@@ -38,12 +37,13 @@ class Sensor:
     soft_fail: bool = False
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
+        if not isinstance(self.mode, str) or self.mode not in MODES:
             raise DagkitError(f"Sensor: mode must be one of {choices(MODES)}, not '{shown(self.mode)}'."
                               f"{nearest(self.mode, MODES)}")
         _ticks("Sensor", "true_after", self.true_after, 0, none=True)
         _ticks("Sensor", "poke_interval", self.poke_interval, 1)
         _ticks("Sensor", "timeout", self.timeout, 0)
+        flag("Sensor", "soft_fail", self.soft_fail)
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,7 @@ class HumanInput:
         _ticks("HumanInput", "answered_after", self.answered_after, 0, none=True)
         _ticks("HumanInput", "after", self.after, 1)
         _ticks("HumanInput", "timeout", self.timeout, 1, none=True)
+        flag("HumanInput", "defaults", self.defaults)
 
 
 Wait = Sensor | Deferral | HumanInput
@@ -96,6 +97,6 @@ def wait_to_json(wait: Any) -> Any:
 
 
 def wait_from_json(data: Any) -> Any:
-    if not isinstance(data, Mapping) or data.get("kind") not in KINDS:
+    if not isinstance(data, Mapping) or not isinstance(data.get("kind"), str) or data["kind"] not in KINDS:
         raise FormatError(f"wait: expected one of {choices(KINDS)}, not {quoted(data)}.")
     return KINDS[data["kind"]](**{k: v for k, v in data.items() if k != "kind"})

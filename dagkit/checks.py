@@ -1,0 +1,74 @@
+"""The checks that declarations share: one value, one rule, one sentence when it is broken.
+
+``who`` names the object in the message ("runs", "Worker"), ``name`` the parameter, ``hint`` what to do next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .errors import DagkitError, quoted
+
+MOST = 1_000_000
+"""The longest list, the widest mapped task and the largest number of runs the kit takes."""
+
+
+def whole(who: str, name: str, value: Any, low: int, *, none: bool = False, unit: str = "") -> None:
+    """Refuses what is not a whole number >= low (or None, with ``none``). A bool is no number.
+
+    >>> whole("Worker", "concurrency", "4", 1)
+    Traceback (most recent call last):
+    ...
+    dagkit.errors.DagkitError: Worker: concurrency must be a whole number >= 1, not '4'.
+    """
+    if not (none and value is None) and (type(value) is not int or value < low):
+        raise DagkitError(f"{who}: {name} must be a whole number{unit} >= {low}{' or None' * none}, "
+                          f"not {quoted(value)}.")
+
+
+def flag(who: str, name: str, value: Any) -> None:
+    """Refuses what is neither True nor False: 0, 1 and "no" are more likely a slip than a wish."""
+    if type(value) is not bool:
+        raise DagkitError(f"{who}: {name} must be True or False, not {quoted(value)}.")
+
+
+def text(who: str, name: str, value: Any, *, none: bool = False, empty: bool = False) -> None:
+    """Refuses what is not text; ``none`` and ``empty`` say whether None and "" will do."""
+    if not (none and value is None) and not (isinstance(value, str) and (value or empty)):
+        raise DagkitError(f"{who}: {name} must be text{' or None' * none}, not {quoted(value)}. Put a name in quotes.")
+
+
+def listed(who: str, name: str, value: Any, hint: str) -> tuple[Any, ...]:
+    """The items of a list, tuple or other iterable; a set is sorted, so that the same set gives the same order.
+
+    >>> listed("Dag 'd'", "assets", {"b", "a"}, "Write assets=['a'].")
+    ('a', 'b')
+    """
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise DagkitError(f"{who}: {name} must be a list, not {quoted(value)}. {hint}")
+    return tuple(sorted(value, key=str) if isinstance(value, (set, frozenset)) else value)
+
+
+def names(who: str, name: str, value: Any) -> tuple[str, ...]:
+    """One name or several, as a tuple of text.
+
+    >>> names("change", "clear", "load"), names("change", "clear", {"b", "a"})
+    (('load',), ('a', 'b'))
+    """
+    found = (value,) if isinstance(value, str) else listed(who, name, value, f"Write {name}=['a', 'b'].")
+    for item in found:
+        text(who, f"{name}: each name", item)
+    return found
+
+
+def plain(value: Any) -> Any:
+    """A number as Python's own int or float: numpy's scalars cannot be written as JSON.
+
+    >>> plain(3), plain(2.5)
+    (3, 2.5)
+    """
+    if not hasattr(value, "dtype"):
+        return value
+    item = value.item()
+    return item if type(item) in (int, float) else float(item)

@@ -191,6 +191,19 @@ def test_buttons_step_and_the_axis_seeks(show, orders):
     assert tick(page) == 8
 
 
+@pytest.mark.parametrize("width", [640, 1400])
+def test_the_ticks_above_the_rows_stand_over_the_bars(show, orders, width):
+    page = show(orders, size=(width, 900))
+    page.keyboard.press("End")
+    middles = page.eval_on_selector_all(".dk-axis span", """(all) => Object.fromEntries(all.map((el) => {
+        const box = el.getBoundingClientRect(); return [el.textContent, box.left + box.width / 2]; }))""")
+    starts = page.eval_on_selector_all(".dk-seg", """(all) => all.map((el) =>
+        [el.title.match(/from tick (\\d+)/)[1], el.getBoundingClientRect().left])""")
+    column = page.locator(".dk-track").first.bounding_box()["width"] / (orders.last_tick + 1)
+    off = {tick: middles[tick] - (left + column / 2) for tick, left in starts if tick in middles}
+    assert len(off) >= 2 and max(map(abs, off.values())) <= 1
+
+
 def test_what_was_not_seen_yet_stays_hidden(show, orders):
     page = show(orders)
     page.locator(".dk-scrub").fill("4")

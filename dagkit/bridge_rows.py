@@ -465,6 +465,14 @@ ROWS = (
         source=("sdk/execution_time/task_runner.py::_push_xcom_if_needed",),
     ),
     row(
+        "mapping_source",
+        check="MappedTaskUpstreamDep, and the expansion of the mapped task",
+        shows="skipped or upstream_failed, under every trigger rule; the tab Details of the task it is mapped over",
+        ask=_STATE,
+        knob="mend what it is mapped over, and clear both",
+        source=("ti_deps/deps/mapped_task_upstream_dep.py::MappedTaskUpstreamDep",),
+    ),
+    row(
         "sensor_timeout",
         check="AirflowSensorTimeout after a check",
         shows="failed, or skipped with soft_fail; the tab Logs",

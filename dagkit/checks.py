@@ -12,6 +12,10 @@ from .errors import DagkitError, quoted
 
 MOST = 1_000_000
 """The longest list, the widest mapped task and the largest number of runs the kit takes."""
+HUGE = 2**63
+"""Whole-number settings end below this, as they would in any database."""
+UNPRINTABLE = 10**4000
+"""Durations end below this: Python neither prints nor reads integers much longer."""
 
 
 def whole(who: str, name: str, value: Any, low: int, *, none: bool = False, unit: str = "") -> None:
@@ -22,6 +26,8 @@ def whole(who: str, name: str, value: Any, low: int, *, none: bool = False, unit
     ...
     dagkit.errors.DagkitError: Worker: concurrency must be a whole number >= 1, not '4'.
     """
+    if type(value) is int and value >= HUGE:
+        raise DagkitError(f"{who}: {name} must be below 2**63, not {quoted(value)}.")
     if not (none and value is None) and (type(value) is not int or value < low):
         raise DagkitError(f"{who}: {name} must be a whole number{unit} >= {low}{' or None' * none}, "
                           f"not {quoted(value)}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .errors import shown
+from .errors import choices, shown
 from .explain import Reason, reason, situation
 from .usage import needs
 
@@ -35,30 +35,54 @@ class Difference:
     def __str__(self) -> str:
         if self.tick is None:
             return "the two traces are the same."
+        if not self.label:
+            return self.because
         return (f"they part at tick {self.tick}: {shown(self.label)} is {self.left} in the first and {self.right} in "
                 f"the second. {self.because}")
 
 
 def diff(first: Trace, second: Trace) -> Difference:
     """The first tick at which the states of two traces differ."""
-    ticks = sorted({*first._tick_no, *second._tick_no})
-    for tick in ticks:
-        left, right = first.states_at(tick), second.states_at(tick)
-        if left != right:
-            return _difference(first, second, tick, left, right)
+    moves = _moves(first), _moves(second)
+    for tick in sorted({0, *moves[0], *moves[1]}):
+        if not tick or moves[0].get(tick) != moves[1].get(tick):
+            left, right = first.states_at(tick), second.states_at(tick)
+            if left != right:
+                return _difference(first, second, tick, left, right)
     return Difference(None)
 
 
+def _moves(trace: Trace) -> dict[int, dict[str, int]]:
+    """For each tick, the labels that changed and the state each ended the tick in."""
+    moves: dict[int, dict[str, int]] = {}
+    for tick, ti, new in zip(trace._event_tick.tolist(), trace._event_ti, trace._event_new, strict=True):
+        moves.setdefault(tick, {})[trace._label(ti, tick)] = new
+    return moves
+
+
 def _difference(first: Trace, second: Trace, tick: int, left: dict[str, str], right: dict[str, str]) -> Difference:
+    ours = [[plan.dag.dag_id for plan in trace._plans] for trace in (first, second)]
+    if ours[0] != ours[1]:
+        return Difference(tick, because=f"These are different Dags ({choices(ours[0])} and {choices(ours[1])}), "
+                          "so there is no common past.")
     label = next(name for name in (*left, *right) if left.get(name) != right.get(name))
     reasons = [reason(trace, trace._ti(label), tick) if label in states and label in trace._by_label else None
                for trace, states in ((first, left), (second, right))]
     held = next(((r.code, r.text) for r in reasons if r is not None and r.code not in ("running", "finished", "worker")),
                 None)
-    held = _other_cap(first, second, label, tick) or _other_cap(second, first, label, tick) or held
+    held = (_cleared(first, label, tick) or _cleared(second, label, tick)
+            or _other_cap(first, second, label, tick) or _other_cap(second, first, label, tick) or held)
     because = f"What made the difference: {held[0]} ({held[1].rstrip('.')})." if held else \
         "What made the difference: how the try ended or how long it took."
     return Difference(tick, label, left.get(label, "absent"), right.get(label, "absent"), reasons[0], reasons[1], because)
+
+
+def _cleared(trace: Trace, label: str, tick: int) -> tuple[str, str] | None:
+    """Whether the task instance was cleared by hand in this tick."""
+    if label not in trace._by_label:
+        return None
+    hit = any(t == tick and trace._causes.get(e) == "cleared" for t, _, e in trace._changes_of(trace._ti(label)))
+    return ("cleared", f"{shown(label)} was cleared at tick {tick}") if hit else None
 
 
 def _other_cap(here: Trace, there: Trace, label: str, tick: int) -> tuple[str, str] | None:

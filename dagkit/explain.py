@@ -70,7 +70,7 @@ def timelines(trace: Trace, tis: Sequence[int]) -> dict[int, list[tuple[int, int
     ticks = sorted({0, *trace._tick_no, *changes})
     for start in [0, *changes]:                            # between two changes the same rules and limits hold
         then = trace._until(start)
-        end = next((c for c in changes if c > start), trace.last_tick + 1)
+        end = next((c for c in changes if c > start), trace._end + 1)
         same = {ti: ti if then is trace else then._same(trace, ti) for ti in tis}
         known = [ti for ti in tis if same[ti] is not None]
         situation = Situation(then, start)
@@ -86,7 +86,7 @@ def timelines(trace: Trace, tis: Sequence[int]) -> dict[int, list[tuple[int, int
                 if not line or line[-1][2] != why:
                     if line:
                         line[-1] = line[-1][0], tick - 1, line[-1][2]
-                    line.append((tick, trace.last_tick, why))
+                    line.append((tick, trace._end, why))
     return found
 
 

@@ -38,7 +38,7 @@ def warnings(trace: Trace) -> list[str]:
         codes = trace._codes_at(trace.last_tick)
         stuck = [ti for ti in trace._order if codes[ti] not in FINISHED]
         for ti in stuck[:MANY]:
-            found.append(f"stalled: {reason(trace, ti, trace.last_tick)}")
+            found.append(f"stalled: {reason(trace, ti, trace._end)}")
         if len(stuck) > MANY:
             found.append(f"stalled: {len(stuck) - MANY} more task instances wait as well.")
     return found

@@ -96,6 +96,8 @@ class Situation(Usage):
             return self._retry(ti, run)
         if state == NONE:
             return self._none(ti, run)
+        if state == UP_FOR_RESCHEDULE and (why := self._paused(run)):
+            return why
         return self._parked(ti, state)
 
     def _paused(self, run: Run) -> tuple[str, str, Sequence[int], str] | None:
@@ -112,7 +114,7 @@ class Situation(Usage):
 
     def _none(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
         if run.due > self.tick:
-            return "run_not_due", f"its run falls due at tick {run.due}.", (), ""
+            return "run_not_due", f"its run has not begun; it falls due at tick {run.due}.", (), ""
         if paused := self._paused(run):
             return paused
         if run.started is None or run.started > self.tick:
@@ -185,6 +187,9 @@ class Situation(Usage):
             used = self.used(need.limit)
             if used + need.places > need.cap:
                 return self.full(need, used)
+        if self.trace._now.config.pacing == "airflow":
+            return ("not_examined", "it would fit, but rows ahead of it fill the selection window, so the scheduler did "
+                    "not look at it in this pass.", (), "raise max_tis_per_query, or mend what the rows ahead wait for")
         return "not_examined", "it would fit, but the scheduler has not looked at it in this pass.", (), ""
 
     def full(self, need: Need, used: int) -> tuple[str, str, Sequence[int], str]:
@@ -223,6 +228,10 @@ class Situation(Usage):
             return ("message_lost", "the broker lost its message; the scheduler finds out after task_queued_timeout.",
                     (), "lower task_queued_timeout")
         staff = executor.staff(scenario.config)
+        if staff is not None:
+            dead = {f.worker for f in scenario.faults if isinstance(f, LoseWorker) and f.tick <= self.tick and f.worker
+                    and f.executor in (None, name)}
+            staff = [w for w in staff if w.name not in dead]
         if staff is not None and not any(w.serves(task.queue) for w in staff):
             return ("no_worker_for_queue", f"no worker of {shown(name)} listens to queue '{shown(task.queue)}'.", (),
                     f"start a worker that listens to '{shown(task.queue)}', or change the task's queue")
@@ -232,8 +241,9 @@ class Situation(Usage):
             if len(busy) >= sum(w.concurrency for w in able):
                 return ("worker_slots", f"all {len(busy)} worker slots for queue '{shown(task.queue)}' of {shown(name)} "
                         f"are taken by {self._names(busy)}.", busy, "add workers or raise their concurrency")
-        at = self._next(ti)
-        return "worker", f"handed to {shown(name)}; a worker picks it up{f' at tick {at}' if at else ''}.", (), ""
+        at, then = next(((t, new) for t, new, _ in self.trace._changes_of(ti) if t > self.tick), (None, None))
+        what = "a worker picks it up" if then in (None, RUNNING) else "no worker picks it up; it is found"
+        return "worker", f"handed to {shown(name)}; {what}{f' at tick {at}' if at else ''}.", (), ""
 
     def _shares_worker(self, ti: int, executor: str, staff: list[Worker]) -> bool:
         task = self.trace._run_of[ti].plan.tasks[self.trace._task_of[ti]]
@@ -276,6 +286,8 @@ class Situation(Usage):
     # ---- the rest ---------------------------------------------------------------------------------------------
 
     def _retry(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
+        if why := self._paused(run):
+            return why
         at = self._next(ti)
         tries = sum(1 for t, new, _ in self.trace._changes_of(ti) if new == RUNNING and t <= self.tick)
         allowed = run.plan.tasks[self.trace._task_of[ti]].retries + 1
@@ -286,9 +298,11 @@ class Situation(Usage):
         from .engine.mapping import relevant
         changes = [(t, e) for t, new, e in self.trace._changes_of(ti) if t <= self.tick and new == state]
         cause = self.trace._causes.get(changes[-1][1]) if changes else None
-        if cause == "trigger_rule":
+        if cause == "trigger_rule" and ti not in self.trace._gone:
             plan, task = run.plan, self.trace._task_of[ti]
             view: Any = _View(self.trace)
+            if other := self._not_the_rule(ti, state, run, changes[-1][0]):
+                return other
             wanted = {UPSTREAM_FAILED: (FAILED, UPSTREAM_FAILED), SKIPPED: (SKIPPED, SUCCESS, FAILED, UPSTREAM_FAILED)}
             above = [u for t in (*plan.up[task], *plan.indirect_setups.get(task, ())) for u in relevant(view, ti, run, t)]
             codes = self.trace._codes_at(changes[-1][0])
@@ -299,6 +313,25 @@ class Situation(Usage):
             return "trigger_rule", f"its trigger rule {plan.rule[task]} cannot hold: {named}.", guilty, "mend it and clear"
         text = _CAUSES.get(cause or "", "finished" if state != REMOVED else "its task is no longer in the Dag")
         return cause or "finished", f"{text}.", (), ""
+
+    def _not_the_rule(self, ti: int, state: int, run: Run, tick: int) -> tuple[str, str, Sequence[int], str] | None:
+        """A verdict that its trigger rule alone would not give: a setup above it, or what it is mapped over."""
+        from .engine.mapping import relevant, sources
+        plan, task, codes = run.plan, self.trace._task_of[ti], self.trace._codes_at(tick)
+        view: Any = _View(self.trace)
+        if trigger_rules.verdict(plan.rule[task], [int(codes[u]) for t in plan.up[task]
+                                                   for u in relevant(view, ti, run, t)]) == NAMES[state]:
+            return None
+        setups = [u for t in plan.indirect_setups.get(task, ()) for u in relevant(view, ti, run, t)
+                  if int(codes[u]) in (FAILED, UPSTREAM_FAILED, SKIPPED)]
+        if setups:
+            return "setup", f"its setup {self._names(setups)} did not succeed, so it has nothing to work in.", setups, ""
+        if task in plan.mapped:
+            over = [run.ti[plan.index[s]] for s in sources(plan, task).values() if isinstance(s, str)]
+            bad = [u for u in over if int(codes[u]) != SUCCESS]
+            what = f"{self._names(bad)} is {NAMES[int(codes[bad[0]])]}" if bad else "the list is empty"
+            return "mapping_source", f"it is mapped over {self._names(over) or 'a list'}, and {what}.", bad, ""
+        return None
 
     def _next(self, ti: int) -> int | None:
         return next((t for t, _, _ in self.trace._changes_of(ti) if t > self.tick), None)

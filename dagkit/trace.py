@@ -84,8 +84,9 @@ class Trace:
 
     def __repr__(self) -> str:
         dags = ", ".join(shown(plan.dag.dag_id) for plan in self._plans)
+        said = f", stalled: see .warnings ({len(self.warnings)})" if self.stalled else ""
         return (f"Trace({dags}: {len(self._task_of)} task instances, {len(self._event_new)} changes, "
-                f"last tick {self.last_tick})")
+                f"last tick {self.last_tick}{said})")
 
     # ---- names ------------------------------------------------------------------------------------------------
 
@@ -103,6 +104,19 @@ class Trace:
     def _task_id(self, ti: int) -> str:
         return self._gone.get(ti) or self._run_of[ti].plan.ids[self._task_of[ti]]
 
+    @cached_property
+    def _clashes(self) -> dict[int, str]:
+        """What is added to a label that two TIs would share: a removed one, or an id that looks like a label."""
+        self.__dict__["_clashes"] = {}                     # while they are looked for, labels stand as they are
+        count: dict[str, int] = {}
+        found = {}
+        for ti in sorted(self._order, key=lambda ti: ti in self._gone):
+            label = self._label(ti)
+            count[label] = count.get(label, 0) + 1
+            if count[label] > 1:
+                found[ti] = " (removed)" if ti in self._gone and count[label] == 2 else f" #{count[label]}"
+        return found
+
     def _label(self, ti: int, tick: int | None = None) -> str:
         run = self._run_of[ti]
         index = self._map_index.get(ti)
@@ -113,7 +127,8 @@ class Trace:
             text += f"[{index}]"
         if len(self._plans) > 1:
             text = f"{run.plan.dag.dag_id}.{text}"
-        return text + (f"@{run.number}" if run.plan.number in self._several_runs else "")
+        text += f"@{run.number}" if run.plan.number in self._several_runs else ""
+        return text + self._clashes[ti] if ti in self._clashes else text
 
     @cached_property
     def labels(self) -> list[str]:
@@ -160,6 +175,11 @@ class Trace:
         k = bisect_left(self._tick_end, len(self._event_new))
         return self._tick_no[k] if self._event_new else 0
 
+    @property
+    def _end(self) -> int:
+        """The tick at which the simulation stopped; later than the last change where something waits for ever."""
+        return max(self.last_tick, self._tick_no[-1] if self._tick_no and self.stalled else 0)
+
     @cached_property
     def _event_tick(self) -> np.ndarray:
         import numpy as np
@@ -196,7 +216,7 @@ class Trace:
 
     def _check_tick(self, tick: int | None) -> int:
         if tick is None:
-            return self.last_tick
+            return self._end
         if type(tick) is not int or tick < 0:
             raise DagkitError(f"tick must be a whole number >= 0, not {quoted(tick)}. "
                               f"This trace ends at tick {self.last_tick}.")
@@ -438,5 +458,5 @@ _FINISHED_NAMES = frozenset(NAMES[c] for c in FINISHED)
 def _counts_a_try(plan: Plan, task: int, old: int, new: int) -> bool:
     """try_number grows when a TI is scheduled, except after a sensor's sleep, a deferral or a requeue."""
     if new == CODE["success"]:
-        return old == NONE and task in plan.empty
+        return old == NONE                                 # an EmptyOperator
     return new == CODE["scheduled"] and old in (NONE, CODE["up_for_retry"]) and old != UP_FOR_RESCHEDULE

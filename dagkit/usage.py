@@ -6,14 +6,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .engine.limits import LimitName, Need, needs_of
-from .states import ACTIVE, AWAITING_INPUT, DEFERRED, EXECUTION
+from .states import ACTIVE, AWAITING_INPUT, DEFERRED, EXECUTION, REMOVED
 
 if TYPE_CHECKING:
     from .trace import Trace
 
 
 def needs(trace: Trace, ti: int) -> list[Need]:
-    """What a TI takes of which limits."""
+    """What a TI takes of which limits; one whose task left the Dag, what it took before."""
+    if ti in trace._gone:
+        left = next((tick for tick, new, _ in trace._changes_of(ti) if new == REMOVED), 1)
+        then = trace._until(left - 1)
+        twin = then._same(trace, ti) if then is not trace else None
+        return [] if twin is None else needs(then, twin)
     run = trace._run_of[ti]
     cls = run.plan.cls[trace._task_of[ti]]
     key = run.plan.number, run.number, cls
@@ -25,9 +30,8 @@ def needs(trace: Trace, ti: int) -> list[Need]:
 
 def held(need: Need, state: int) -> int:
     """The places of a limit that a TI in this state holds."""
-    if state in EXECUTION or (need.kept and state in (DEFERRED, AWAITING_INPUT)):
-        return need.places
-    return 0
+    parked = need.kept and (state == DEFERRED or (state == AWAITING_INPUT and need.limit.kind != "pool"))
+    return need.places if state in EXECUTION or parked else 0
 
 
 class Usage:
@@ -53,7 +57,7 @@ class Usage:
             old, self.codes[ti] = self.codes[ti], new
             run = trace._run_of[ti]
             moved.add(ti)
-            if trace._task_of[ti] < run.plan.n:
+            if ti not in trace._gone:
                 moved.update(di for d in run.plan.down[trace._task_of[ti]] for di in run.tis(d))
             if "active" in self.__dict__:
                 (self.active.add if new in ACTIVE else self.active.discard)(ti)

@@ -59,12 +59,20 @@ def _new_script(sim: Sim, named: set[str]) -> None:
 
 def _resize(sim: Sim) -> None:
     """Every limit takes the cap it has now; what is in use stays in use."""
+    config = sim.scenario.config
+    sim.waits.capacity = config.triggerers * config.triggerer_capacity
+    waiting.run_triggers(sim)
+    for ti in sim.waits.parked:                           # a pool may count deferred TIs now, or no more
+        limits.give_back(sim.limits, waiting.kept(sim, ti))
     for run in sim.runs:
-        for cls in run.heads:
-            for need in needs_of(sim.scenario, run.plan, run.number, cls):
-                number = sim.limits.number.get(need.limit)
-                if number is not None and sim.limits.cap[number] != need.cap:
+        for cls, head in run.heads.items():
+            needs = [(sim.limits.add(n.limit, n.cap), n) for n in needs_of(sim.scenario, run.plan, run.number, cls)]
+            head.keeps = tuple((number, n.places) for number, n in needs if n.kept)
+            for number, need in needs:
+                if sim.limits.cap[number] != need.cap:
                     sim.limits.resize(number, need.cap)
+    for ti in sim.waits.parked:
+        limits.take(sim.limits, waiting.kept(sim, ti))
 
 
 def clear(sim: Sim, labels: Any, *, fresh_script: bool = False) -> None:
@@ -72,6 +80,7 @@ def clear(sim: Sim, labels: Any, *, fresh_script: bool = False) -> None:
 
     A running one is *restarting* until its worker has stopped, and is then always retried. A finished run goes on.
     """
+    cleared: set[int] = set()
     for label in _names(labels):
         for plan, task, index, run_no, _ in readings(label, sim.plans):
             for run in sim.runs:
@@ -79,7 +88,8 @@ def clear(sim: Sim, labels: Any, *, fresh_script: bool = False) -> None:
                     if run.plan is not plan:          # it ended before the Dag changed, and runs on as the new one
                         _follow(sim, run, run.plan, plan)
                     for ti in run.tis(task):
-                        if index in (None, sim.map_index.get(ti)):
+                        if index in (None, sim.map_index.get(ti)) and ti not in cleared:
+                            cleared.add(ti)
                             _clear_one(sim, ti, run, task, fresh_script)
 
 
@@ -117,6 +127,7 @@ def _new_definitions(sim: Sim) -> None:
         old, new = run.plan, plans[run.plan.number]
         if old.dag is not new.dag and run.state in ("queued", "running"):
             _follow(sim, run, old, new)
+    sim.stirred = True
     for number, plan in enumerate(plans):
         if plan.dag is not sim.plans[number].dag:
             sim.plans[number] = plan

@@ -101,7 +101,8 @@ def _skip_others(sim: Sim, run: Run, task: int) -> None:
 
 def _is_late(sim: Sim, run: Run) -> bool:
     """Whether a newer run of the Dag has fallen due."""
-    return any(r.plan.number == run.plan.number and r.number > run.number and r.due <= sim.now for r in sim.runs)
+    newer = sim.next_run.get(run)
+    return newer is not None and newer.due <= sim.now
 
 
 def _fail_fast(sim: Sim, run: Run, failed: int) -> None:

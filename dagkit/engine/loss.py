@@ -9,7 +9,7 @@ from ..faults import LoseMessage, LoseScheduler, LoseWorker
 from ..states import NONE, QUEUED, RUNNING
 from .ending import fail, leave, stop
 from .runs import pause
-from .script import readings
+from .script import known, readings
 
 if TYPE_CHECKING:
     from .core import Sim
@@ -36,6 +36,9 @@ _NAMES = ("LoseWorker", "LoseMessage", "LoseScheduler")
 
 
 def _tis(sim: Sim, label: str) -> list[int]:
+    """The TIs a label means now; none where its task is not in the Dag at present but comes or leaves on the way."""
+    if not known(label, sim.plans) and any({"dag", "tasks"} & set(change) for _, change in sim.given.changes):
+        return []
     return [ti for plan, task, index, run_no, _ in readings(label, sim.plans) for run in sim.runs
             if run.plan is plan and run_no in (None, run.number)
             for ti in run.tis(task) if index in (None, sim.map_index.get(ti))]
@@ -45,7 +48,11 @@ def _check_worker(sim: Sim, fault: LoseWorker) -> None:
     if fault.task is not None:
         _tis(sim, fault.task)
         return
-    names = [w.name for floor in sim.floors.values() for w in floor.staff]
+    if fault.executor is not None and fault.executor not in sim.scenario.executor.by_name:
+        raise DagkitError(f"LoseWorker: no executor is called '{shown(fault.executor)}'."
+                          f"{nearest(fault.executor, sim.scenario.executor.by_name)} "
+                          f"Known: {choices(sim.scenario.executor.by_name)}.")
+    names = [w.name for name, floor in sim.floors.items() if fault.executor in (None, name) for w in floor.staff]
     if fault.worker not in names:
         raise DagkitError(f"LoseWorker: no worker is called '{shown(fault.worker)}'.{nearest(fault.worker, names)} "
                           f"Known: {choices(names) or 'none (this executor has no named workers)'}.")
@@ -57,9 +64,9 @@ def _lose_worker(sim: Sim, fault: LoseWorker) -> None:
         silent = [ti for ti in _tis(sim, fault.task) if sim.state[ti] == RUNNING]
     else:
         silent = []
-        for floor in sim.floors.values():
+        for name, floor in sim.floors.items():
             for w, worker in enumerate(floor.staff):
-                if worker.name == fault.worker:
+                if worker.name == fault.worker and fault.executor in (None, name):
                     silent += [ti for ti, at in floor.at.items() if at == w and sim.state[ti] == RUNNING]
                     floor.free[w] = -floor.staff[w].concurrency
     for ti in silent:
@@ -97,6 +104,8 @@ def _lose_scheduler(sim: Sim) -> None:
 
 def _adopt(sim: Sim, dead: int) -> None:
     """The dead scheduler's work: adopted where the executor can, else back to none (the lost try counts)."""
+    if sim.schedulers <= 0:
+        return                                            # meanwhile the last one died too
     for ti, owner in sorted(sim.queued_by.items()):
         if owner == dead and sim.state[ti] in (QUEUED, RUNNING):
             task = sim.run_of[ti].plan.tasks[sim.task_of[ti]]

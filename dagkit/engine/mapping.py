@@ -121,6 +121,8 @@ def pushed(sim: Sim, run: Run, source: str | int) -> int | None:
         return source
     u = run.plan.index[source]
     if u in run.instances:
+        if any(sim.state[ui] not in FINISHED for ui in run.instances[u]):
+            return None                                   # not before all of them are done
         return sum(sim.state[ui] == SUCCESS for ui in run.instances[u])
     return sim.returned.get(run.ti[u])
 

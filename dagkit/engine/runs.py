@@ -62,6 +62,8 @@ def pause(sim: Sim, dag_id: str, why: str) -> None:
 
 def unpause(sim: Sim, dag_id: str) -> None:
     _known(sim, dag_id)
+    if sim.schedulers <= 0:
+        return                                            # nobody is there to notice
     sim.paused.discard(dag_id)
     sim.stirred = True
     sim.pauses.append((sim.now, dag_id, ""))

@@ -21,15 +21,16 @@ def readings(label: str, plans: list[Plan]) -> Iterator[tuple[Plan, int, int | N
     found = False
     for text, run in _with_and_without(_RUN, label):
         for bare, index in _with_and_without(_INDEX, text):
-            for plan in plans:
-                prefix = plan.dag.dag_id + "."
-                for name, dag_named in ((bare, 0), (bare.removeprefix(prefix), 1)):
-                    if name in plan.index and (not dag_named or bare.startswith(prefix)):
+            for dag_named in (0, 1):
+                for plan in plans:
+                    prefix = plan.dag.dag_id + "." if dag_named else ""
+                    name = bare[len(prefix):]
+                    if bare.startswith(prefix) and name in plan.index:
                         found = True
                         rank = 4 * (index is not None) + 2 * (run is not None) + dag_named
                         yield plan, plan.index[name], index, run, rank
-            if found:
-                return
+                if found:
+                    return
     if not found:
         ids = [i for plan in plans for i in plan.ids]
         raise DagkitError(f"label '{shown(label)}' matches no task.{nearest(label, ids)} Known: {choices(ids)}.")

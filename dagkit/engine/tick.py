@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from heapq import heappop
 from typing import TYPE_CHECKING
 
-from ..states import QUEUED, RUNNING, SCHEDULED, SUCCESS, UP_FOR_RESCHEDULE
+from ..states import NONE, QUEUED, RUNNING, SCHEDULED, SUCCESS, UP_FOR_RESCHEDULE
 from . import decide, ending, limits, mapping, runs, window, workers
 from .plan import MASK
 
@@ -119,7 +119,7 @@ def schedule(sim: Sim, ti: int) -> None:
         return
     if sim.state[ti] != UP_FOR_RESCHEDULE:
         sim.tries[ti] += 1
-    if task in plan.empty:
+    if task in plan.empty and sim.state[ti] == NONE:
         sim.settle(ti, SUCCESS)                           # an EmptyOperator never takes a place
     else:
         sim.record(ti, SCHEDULED)

@@ -65,7 +65,7 @@ def after_stay(sim: Sim, ti: int, wait: Any) -> str | None:
 
 
 def _after_check(sim: Sim, ti: int, sensor: Sensor) -> str | None:
-    first = sim.waits.first_check[ti]
+    first = sim.waits.first_check.setdefault(ti, sim.now - 1)   # it may have become a sensor on the way
     check = sim.now - 1                                    # a check takes one tick
     if sensor.true_after is not None and check - first >= sensor.true_after:
         del sim.waits.first_check[ti]
@@ -91,7 +91,7 @@ def _park(sim: Sim, ti: int, wait: Deferral | HumanInput) -> None:
     limits.take(sim.limits, kept(sim, ti))
     if deferred:
         waits.line.append((ti, number))
-        _run_triggers(sim)
+        run_triggers(sim)
     elif wait.answered_after is not None and (wait.timeout is None or wait.answered_after <= wait.timeout):  # type: ignore[union-attr]
         _later(sim, ti, number, wait.answered_after, timed_out=False)  # type: ignore[union-attr]
         return
@@ -99,7 +99,7 @@ def _park(sim: Sim, ti: int, wait: Deferral | HumanInput) -> None:
         _later(sim, ti, number, wait.timeout, timed_out=not getattr(wait, "defaults", False))
 
 
-def _run_triggers(sim: Sim) -> None:
+def run_triggers(sim: Sim) -> None:
     """The triggerer takes waits from the line while it has room; a wait begins when its trigger runs."""
     waits = sim.waits
     while waits.line and len(waits.triggers) < waits.capacity:
@@ -130,7 +130,7 @@ def unpark(sim: Sim, ti: int) -> None:
     limits.give_back(sim.limits, kept(sim, ti))
     del sim.waits.parked[ti]
     sim.waits.triggers.discard(ti)
-    _run_triggers(sim)
+    run_triggers(sim)
 
 
 def kept(sim: Sim, ti: int) -> tuple[tuple[int, int], ...]:

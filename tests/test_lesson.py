@@ -175,6 +175,14 @@ def test_hostile_text_is_text(text):
     assert mapped.mermaid().count("\n") == 3
 
 
+def test_a_table_cuts_no_cell_and_breaks_no_word():
+    long = "because " * 40 + "done"
+    table = dk.lesson.table([{"trigger_rule": long, "ups": ["one_failed"] * 20}])
+    seen = table._repr_html_()
+    assert long in seen and long in repr(table) and "..." not in repr(table)
+    assert "<th>trigger_<wbr>rule</th>" in seen and seen.count("one_<wbr>failed") == 20
+
+
 def test_what_was_said_before_comes_back_after():
     SAID.clear()
     before = dk.lesson.before(3)

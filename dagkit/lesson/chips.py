@@ -8,11 +8,10 @@ from .. import states
 from ..errors import shown
 from ..views.picture import badge
 from ..views.table import rows_of
-from .page import esc, static
+from .page import LONGEST, breaks, esc, static
 
-LONGEST = 400
-"""Longest cell, in characters: sentences are shown in full."""
-_CELL = "padding:4px 14px 4px 0;text-align:left;vertical-align:top;overflow-wrap:break-word"
+_CELL = ("padding:4px 14px 4px 0;text-align:left;vertical-align:top;white-space:normal;"
+         "overflow-wrap:normal;word-break:normal")
 _LOOK = ("display:inline-block;margin:1px 0;padding:0 6px;border:1px {border} currentColor;border-radius:8px;"
          "white-space:nowrap")
 
@@ -41,7 +40,7 @@ class Chips:
         head = "".join(f'<th style="{_CELL}">{esc(name)}</th>' for name in self.columns)
         body = "".join("<tr>" + "".join(f'<td style="{_CELL}">{_cell(value)}</td>' for value in row) + "</tr>"
                        for row in self.rows)
-        return static(f'<div class="dl-scroll"><table style="border-collapse:collapse;font-size:13px">'
+        return static(f'<div class="dl-scroll"><table style="table-layout:auto;border-collapse:collapse;font-size:13px">'
                       f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
 
@@ -67,5 +66,5 @@ def _cell(value: Any) -> str:
     names = value if isinstance(value, (list, tuple)) else [value]
     if names and all(isinstance(name, str) and name in states.CODE for name in names):
         return " ".join(map(chip, names))
-    text = esc(_words(value))
-    return f'<span style="white-space:nowrap">{text}</span>' if len(text) < 30 else text
+    text = _words(value)
+    return f'<span style="white-space:nowrap">{esc(text)}</span>' if len(text) < 30 else breaks(text)

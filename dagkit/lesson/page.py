@@ -16,6 +16,8 @@ from ..errors import shown
 from ..views import table as tables
 
 HERE = Path(__file__).parent
+LONGEST = 4000
+"""Longest text shown in one piece, in characters: a bound for hostile ids, far above any sentence."""
 
 
 @cache
@@ -48,17 +50,48 @@ class Page(anywidget.AnyWidget):
 
 
 class Table:
-    """A table whose cells are shown in full; pandas cuts long sentences."""
+    """A table whose cells are shown in full; pandas cuts long sentences. A line breaks at a space or after ``_``."""
 
     def __init__(self, rows: Any):
         self.rows = rows
 
     def __repr__(self) -> str:
         columns, rows = tables.rows_of(self.rows)
-        return "\n".join(" | ".join(tables.cell(value) for value in row) for row in [columns, *rows])
+        return "\n".join(" | ".join(map(whole, row)) for row in [columns, *rows])
 
     def _repr_html_(self) -> str:
-        return static(f'<div class="dl-scroll dl-table">{tables.html(self.rows)}</div>')
+        columns, rows = tables.rows_of(self.rows)
+        head = "".join(f"<th>{breaks(name)}</th>" for name in columns)
+        body = "".join(f"<tr>{''.join(map(_td, row))}</tr>" for row in rows[:tables.MOST])
+        more = f"<p>The first {tables.MOST} of {len(rows):,} rows.</p>" if len(rows) > tables.MOST else ""
+        return static(f'<div class="dl-scroll dl-table"><table><thead><tr>{head}</tr></thead>'
+                      f"<tbody>{body}</tbody></table>{more}</div>")
+
+
+def whole(value: Any) -> str:
+    """A cell as plain text, as long as it is.
+
+    >>> len(whole("a" * 500)), whole(["a", "b"]), whole(None)
+    (500, 'a, b', '')
+    """
+    if isinstance(value, (list, tuple)):
+        return shown(", ".join(map(str, value)), LONGEST)
+    return shown(value, LONGEST) if isinstance(value, str) else tables.cell(value)
+
+
+def breaks(value: Any) -> str:
+    """A cell as HTML: a long name may go on in the next line after an underscore, never inside a word.
+
+    >>> breaks("trigger_rule")
+    'trigger_<wbr>rule'
+    """
+    return esc(whole(value)).replace("_", "_<wbr>")
+
+
+def _td(value: Any) -> str:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    look = ' class="dk-num"' if number else ""
+    return f"<td{look}>{breaks(value)}</td>"
 
 
 class Folded:
@@ -94,7 +127,7 @@ def esc(text: object) -> str:
     >>> esc('<b>\\x00')
     '&lt;b&gt;\\\\x00'
     """
-    return _html.escape(shown(text, 4000), quote=True)
+    return _html.escape(shown(text, LONGEST), quote=True)
 
 
 def rich(text: object) -> str:

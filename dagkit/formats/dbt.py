@@ -103,7 +103,10 @@ def read(source: Source, *, results: Any = None, sources: bool = False) -> Loade
             "Tests are tasks after what they test. `dbt build` also holds back what comes after a tested"
             " model until its tests passed; the manifest does not say so, and neither does this Dag."
         )
-    return draft.finish(unit="s" if times else None, run=_run(nodes, times), recorded_makespan=elapsed)
+    run = _run(nodes, times)
+    if times and run is None:
+        draft.note("The run results have no start times: when each task ran is unknown (run is None).")
+    return draft.finish(unit="s" if times else None, run=run, recorded_makespan=elapsed)
 
 
 def _nodes(

@@ -50,8 +50,12 @@ def read(source: Source, data: Any = None) -> Loaded:
         "Files, machines, commands and memory were ignored; tasks, dependencies and runtimes were read."
     )
     took = seconds(_first(record, "makespanInSeconds", "makespan"))
+    run = _run(runs)
+    if run is None:
+        known = "only the makespan of the whole run" if took else "and no makespan"
+        draft.note(f"The file has no start times, {known}: when each task ran is unknown (run is None).")
     timed = any(spec["duration"] is not None for spec in draft.specs.values())
-    return draft.finish(unit="s" if timed else None, run=_run(runs), recorded_makespan=took or None)
+    return draft.finish(unit="s" if timed else None, run=run, recorded_makespan=took or None)
 
 
 def _found(data: Any) -> str:
@@ -102,7 +106,8 @@ def _upstream(
             one_sided += task_id not in parents[child]
             parents[child].setdefault(task_id)
     if listed and one_sided:
-        draft.note(f"{one_sided} dependencies are listed only as children, not as parents; they were kept.")
+        is_are = "dependency is" if one_sided == 1 else "dependencies are"
+        draft.note(f"{one_sided} {is_are} listed only as children, not as parents; kept.")
     draft.note_all(lost, "parent or child name|names was|were ignored, because no task is called so")
     if not any(parents.values()):
         parents = _from_files(draft, ids)

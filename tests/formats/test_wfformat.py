@@ -85,7 +85,7 @@ def test_children_alone_are_enough() -> None:
 def test_a_dependency_listed_on_one_side_only_is_kept_and_reported() -> None:
     loaded = load(instance([{"name": "a", "parents": [], "children": ["b"]}, {"name": "b", "parents": []}]))
     assert loaded.dag.edges == [("a", "b")]
-    assert remark(loaded, "1 dependencies are listed only as children")
+    assert remark(loaded, "1 dependency is listed only as children")
 
 
 def test_without_dependencies_files_tell_the_order() -> None:
@@ -138,3 +138,10 @@ def test_real_runs_are_never_shorter_than_their_critical_path(samples_dir: Path)
         listed = json.loads(file.read_text("utf-8"))["workflow"]["specification"]["tasks"]
         assert len(loaded.dag) == len(listed)
         assert len(loaded.dag.edges) == sum(len(set(task["parents"])) for task in listed)
+
+
+def test_a_file_without_start_times_says_so() -> None:
+    tasks = [{"name": "a", "id": "a", "runtimeInSeconds": 3}]
+    loaded = load(json.dumps({"name": "w", "workflow": {"tasks": tasks, "makespanInSeconds": 5}}))
+    assert loaded.run is None and loaded.recorded_makespan == 5
+    assert remark(loaded, "The file has no start times, only the makespan of the whole run")

@@ -141,7 +141,7 @@ class Situation(Usage):
         for kind, tasks, words in (("setup", plan.indirect_setups, "its setup"),
                                    ("teardown_scope", plan.scope, "the work between its setup and itself:")):
             still = [u for t in tasks.get(task, ()) for u in relevant(view, ti, run, t)
-                     if self.codes[u] not in FINISHED]
+                     if self.codes[u] not in FINISHED or (kind == "setup" and self.codes[u] == REMOVED)]
             if still:
                 return kind, f"it waits for {words} {self._names(still)}.", still, ""
         if task in plan.past and run.number:
@@ -289,8 +289,12 @@ class Situation(Usage):
         if why := self._paused(run):
             return why
         at = self._next(ti)
-        tries = sum(1 for t, new, _ in self.trace._changes_of(ti) if new == RUNNING and t <= self.tick)
-        allowed = run.plan.tasks[self.trace._task_of[ti]].retries + 1
+        tries = before = 0                                 # before: those made when it was last cleared
+        for tick, new, event in self.trace._changes_of(ti):
+            if tick <= self.tick:
+                tries += new == RUNNING
+                before = tries if new == NONE and self.trace._causes.get(event) == "cleared" else before
+        allowed = before + run.plan.tasks[self.trace._task_of[ti]].retries + 1
         until = f"the next one may start at tick {at}" if at else "its delay never ends in this trace"
         return "retry_delay", f"try {tries} of {allowed} failed; {until} (retry_delay).", (), "lower retry_delay"
 

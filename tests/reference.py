@@ -238,10 +238,13 @@ class Reference:
         """Settings are swapped; clearing sends tasks back to none, and ended runs back to the queue."""
         self.s = self.s.merged({name: value for name, value in change.items() if name != "clear"})
         self.config = self.s.config
+        cleared = []                  # one change clears a task instance once, however many labels mean it
         for label in change.get("clear", ()):
             for ti in sorted(self.tis, key=lambda t: (t.dag, t.run.number, t.place)):
                 if label in (ti.task.task_id, f"{self.dags[ti.dag].dag_id}.{ti.task.task_id}"):
-                    self.clear(ti, fresh="outcomes" in change)
+                    if not any(ti is done for done in cleared):
+                        cleared.append(ti)
+                        self.clear(ti, fresh="outcomes" in change)
 
     def clear(self, ti: TI, fresh: bool) -> None:
         if ti.run.state in ("success", "failed"):

@@ -16,9 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from .checks import flag, plain, whole
 from .errors import DagkitError, choices, nearest, quoted, shown
 from .graph import Graph, compile_graph
-from .task import PARAMETERS, Task, detached, is_number, kind_of, open_dags, spec_of, upstream_ids
+from .task import PARAMETERS, Task, detached, is_number, kind_of, mapped_over, open_dags, spec_of, upstream_ids
 
 _AIRFLOW_ID = re.compile(r"[\w.-]{1,250}\Z")
 _MAPPED = re.compile(r"\[\d+\]\Z")   # an instance of a mapped task, made by planning.expand
@@ -55,13 +56,13 @@ class Dag:
         self.fail_fast = fail_fast
         self.dagrun_timeout = dagrun_timeout
         self.max_consecutive_failed_dag_runs = max_consecutive_failed_dag_runs
-        self.groups = dict(groups or {})
-        self.assets = upstream_ids(dag_id, assets, "assets")
+        self.groups = _groups(f"Dag '{shown(dag_id)}'", groups)
+        self.assets = upstream_ids(dag_id, assets, "assets", "Dag")
         self.closed = False
         self._tasks: dict[str, Task] = {}
         self._graph: Graph | None = None
         self._check()
-        if isinstance(tasks, Mapping) or isinstance(tasks, (str, Task)):
+        if isinstance(tasks, (str, bytes, Task, Mapping, set, frozenset)) or not isinstance(tasks, Iterable):
             raise DagkitError(f"Dag '{shown(dag_id)}': tasks must be a list of Task objects, not {kind_of(tasks)}. "
                               "For a dictionary use Dag.from_dict.")
         given = list(tasks)
@@ -74,22 +75,24 @@ class Dag:
             self.close()
 
     def _check(self) -> None:
+        who = f"Dag '{shown(self.dag_id)}'"
         for name, low in (("max_active_tasks", 1), ("max_active_runs", 1), ("max_consecutive_failed_dag_runs", 0)):
-            value = getattr(self, name)
-            if type(value) is not int or value < low:
-                raise DagkitError(f"Dag '{shown(self.dag_id)}': {name} must be a whole number >= {low}, "
-                                  f"not {quoted(value)}.")
+            whole(who, name, getattr(self, name), low)
+        flag(who, "fail_fast", self.fail_fast)
         timeout = self.dagrun_timeout
         if timeout is not None and not (is_number(timeout) and timeout > 0):
-            raise DagkitError(f"Dag '{shown(self.dag_id)}': dagrun_timeout must be a number > 0 or None, "
-                              f"not {quoted(timeout)}.")
+            raise DagkitError(f"{who}: dagrun_timeout must be a number > 0 or None, not {quoted(timeout)}. "
+                              "Give a number of ticks.")
+        self.dagrun_timeout = plain(timeout)
 
     def __enter__(self) -> Dag:
-        open_dags.append(self)
+        open_dags.set((*open_dags.get(), self))
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
-        open_dags.remove(self)
+        block = list(open_dags.get())
+        block.remove(self)
+        open_dags.set(tuple(block))
         if kind is None:
             self.close()
 
@@ -105,9 +108,26 @@ class Dag:
 
     def close(self) -> Dag:
         """Check the whole Dag and freeze its shape. Called for you by ``Dag(...)`` and by leaving ``with``."""
+        self._map_groups()
         self._check_rules(self.graph)                      # compiling the graph checks it
         self.closed = True
         return self
+
+    def _map_groups(self) -> None:
+        """What a group is mapped over comes before its first tasks, as ``Task(expand=...)`` does for one task."""
+        for group, over in self.groups.items():
+            members = {t.task_id for t in self._tasks.values() if t.task_group == group}
+            sources = list(dict.fromkeys(source for source in over.values() if isinstance(source, str)))
+            for source in sources:
+                if source not in self._tasks or source in members:
+                    why = "one of its own tasks" if source in members else "not a task of the Dag"
+                    raise DagkitError(f"Dag '{shown(self.dag_id)}': group '{shown(group)}' is mapped over "
+                                      f"'{shown(source)}', which is {why}.{nearest(source, self._tasks)} "
+                                      "Name a task outside the group that returns a list.")
+            for task_id in self._tasks if members and sources else ():
+                task = self._tasks[task_id]
+                if task_id in members and members.isdisjoint(task.upstream):
+                    task.upstream = (*task.upstream, *(s for s in sources if s not in task.upstream))
 
     def _check_rules(self, graph: Graph) -> None:
         who = f"Dag '{shown(self.dag_id)}'"
@@ -116,10 +136,6 @@ class Dag:
                 if t.trigger_rule != "all_success" and not t.is_teardown:
                     raise DagkitError(f"{who}: fail_fast needs trigger_rule all_success everywhere, but task "
                                       f"'{shown(t.task_id)}' has {t.trigger_rule}. Drop one of the two.")
-        for name, over in self.groups.items():
-            if not isinstance(over, Mapping) or not over:
-                raise DagkitError(f"{who}: group '{shown(name)}' must map argument names to an upstream id, a list "
-                                  f"or a length, not {quoted(over)}.")
         for t in self._tasks.values():
             if t.task_group is not None and t.task_group not in self.groups:
                 raise DagkitError(f"{who}: task '{shown(t.task_id)}' names task_group '{shown(t.task_group)}', which "
@@ -212,6 +228,22 @@ class Dag:
         return {name: getattr(self, name) for name in (
             "max_active_tasks", "max_active_runs", "fail_fast", "dagrun_timeout", "max_consecutive_failed_dag_runs",
             "groups", "assets")}
+
+
+def _groups(who: str, given: Any) -> dict[str, dict[str, str | int]]:
+    """The mapped task groups, with lists replaced by their lengths."""
+    if given is not None and not isinstance(given, Mapping):
+        raise DagkitError(f"{who}: groups must be a dictionary of group names, not {quoted(given)}. "
+                          "Write groups={'g': {'x': 'list_files'}}.")
+    groups = {}
+    for name, over in (given or {}).items():
+        if not isinstance(name, str) or not name:
+            raise DagkitError(f"{who}: group name {quoted(name)} must be non-empty text. Put a name in quotes.")
+        if not isinstance(over, Mapping) or not over:
+            raise DagkitError(f"{who}: group '{shown(name)}' must map argument names to an upstream id, a list "
+                              f"or a length, not {quoted(over)}. Write {{'x': 'list_files'}}.")
+        groups[name] = mapped_over(f"{who}: group '{shown(name)}'", "", over)
+    return groups
 
 
 def _id_warnings(tasks: Iterable[str]) -> list[str]:

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import states
+from .checks import HUGE, MOST, flag, listed, names, plain, whole
 from .dag import Dag
 from .errors import DagkitError, choices, nearest, quoted, shown
 from .executors import Executors
-from .task import Task, is_number
+from .faults import FAULTS
+from .task import Task, detached, is_number
 
 DEFAULT_POOL_SLOTS = 128   # [core] default_pool_task_slot_count
 
@@ -35,9 +37,10 @@ class Pool:
     include_deferred: bool = False
 
     def __post_init__(self) -> None:
-        if type(self.slots) is not int or self.slots < -1:
+        if type(self.slots) is not int or not -1 <= self.slots < HUGE:
             raise DagkitError(f"pool: slots must be a whole number >= 0, or -1 for unlimited, not "
                               f"{quoted(self.slots)}.")
+        flag("pool", "include_deferred", self.include_deferred)
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,10 @@ class Runs:
 
     def __post_init__(self) -> None:
         for name, low in (("count", 0), ("every", 0), ("start", 1), ("unpaused_at", 1)):
-            value = getattr(self, name)
-            if type(value) is not int or value < low:
-                raise DagkitError(f"runs: {name} must be a whole number >= {low}, not {quoted(value)}.")
+            whole("runs", name, getattr(self, name), low)
+        if self.count > MOST:
+            raise DagkitError(f"runs: count must be at most {MOST}, not {quoted(self.count)}. Give fewer runs.")
+        flag("runs", "catchup", self.catchup)
 
     def due(self) -> list[tuple[int, int]]:
         """(tick at which it is created, tick its logical date stands for) of every run."""
@@ -118,7 +122,7 @@ class Config:
     scheduler_health_check_threshold: int = 30
 
     def __post_init__(self) -> None:
-        if self.pacing not in PACINGS:
+        if not isinstance(self.pacing, str) or self.pacing not in PACINGS:
             raise DagkitError(f"config: pacing must be one of {choices(PACINGS)}, not '{shown(self.pacing)}'."
                               f"{nearest(self.pacing, PACINGS)}")
         for name, low in (("parallelism", 1), ("schedulers", 1), ("max_tis_per_query", 0), ("max_map_length", 1),
@@ -127,13 +131,12 @@ class Config:
                           ("num_stuck_in_queued_retries", 0), ("task_instance_heartbeat_timeout", 1),
                           ("task_instance_heartbeat_timeout_detection_interval", 1),
                           ("scheduler_health_check_threshold", 1)):
-            value = getattr(self, name)
-            if type(value) is not int or value < low:
-                raise DagkitError(f"config: {name} must be a whole number >= {low}, not {quoted(value)}.")
+            whole("config", name, getattr(self, name), low)
         for name in ("max_task_retry_delay", "tick_seconds"):
             value = getattr(self, name)
             if not is_number(value) or value <= 0:
                 raise DagkitError(f"config: {name} must be a number > 0, not {quoted(value)}.")
+            object.__setattr__(self, name, plain(value))
 
 
 @dataclass(frozen=True)
@@ -172,20 +175,22 @@ class Scenario:
         fix(self, "runs", _runs(self.runs, self.dags))
         fix(self, "outcomes", {label: _outcomes(label, script) for label, script in _mapping("outcomes", self.outcomes)})
         fix(self, "durations", {label: _duration(label, d) for label, d in _mapping("durations", self.durations)})
-        initial = dict(_mapping("initial", self.initial or {}))
+        initial = dict(_mapping("initial", {} if self.initial is None else self.initial))
         for state in initial.values():
             states.code(state)
         fix(self, "initial", initial)
-        if type(self.seed) is not int:
-            raise DagkitError(f"seed must be a whole number, not {quoted(self.seed)}.")
-        fix(self, "faults", tuple(self.faults))
+        if type(self.seed) is not int or abs(self.seed) >= HUGE:
+            raise DagkitError(f"seed must be a whole number, not {quoted(self.seed)}. Any from 0 to 2**63 - 1 will do.")
+        fix(self, "faults", _faults(self.faults))
         fix(self, "executor", Executors.of(self.executor))
         for dag in self.dags:
             self.executor.check(dag)
         fix(self, "changes", _changes(self.changes))
-        now = self
-        for _, change in self.changes:                # each is checked against what those before it have made
+        now, kept = self, []
+        for tick, change in self.changes:             # each is checked against what those before it have made
             now = now.merged({name: value for name, value in change.items() if name not in ACTIONS})
+            kept.append((tick, _normalised(change, now)))
+        fix(self, "changes", tuple(kept))
 
     @property
     def dag(self) -> Dag:
@@ -216,6 +221,9 @@ class Scenario:
             if name in ("pools", "outcomes", "durations"):
                 new[name] = {**getattr(self, name), **dict(_mapping(name, value))}
             elif name == "config":
+                if not isinstance(value, Config):
+                    raise DagkitError(f"change: config must be a dk.Config, not {quoted(value)}. "
+                                      "Write dk.Config(parallelism=4).")
                 new[name] = value
             else:
                 new["dags"] = self._with_dags(new.get("dags", self.dags), name, value)
@@ -234,22 +242,39 @@ class Scenario:
         for task_id, parameters in _mapping("tasks", value):
             places = [i for i, dag in enumerate(edited) if task_id in dag]
             if not places:
-                edited[0][task_id]                        # raises, with the nearest name
+                known = [known_id for dag in edited for known_id in dag.tasks]
+                raise DagkitError(f"change: tasks: no Dag has a task '{shown(task_id)}'.{nearest(task_id, known)} "
+                                  f"Known: {choices(known)}.")
+            if not isinstance(parameters, Mapping) or not all(isinstance(name, str) for name in parameters):
+                raise DagkitError(f"change: tasks['{shown(task_id)}'] must be a dictionary of parameters, "
+                                  f"not {quoted(parameters)}. Write {{'duration': 3}}.")
             for i in places:
                 edited[i] = edited[i].replace(task_id, **parameters)
         return tuple(edited)
 
 
 def _mapping(what: str, given: Any) -> Iterable[tuple[str, Any]]:
+    key = {"pools": "pool name", "tasks": "task id"}.get(what, "task label")
     if not isinstance(given, Mapping):
-        raise DagkitError(f"{what} must be a dictionary keyed by task label, not {type(given).__name__}.")
+        raise DagkitError(f"{what} must be a dictionary keyed by {key}, not {type(given).__name__}.")
+    for label in given if what != "pools" else ():         # pool names are checked with their pools
+        if not isinstance(label, str):
+            raise DagkitError(f"{what}: the {key} {quoted(label)} must be text. Put it in quotes.")
     return given.items()
+
+
+def _faults(given: Any) -> tuple[Any, ...]:
+    faults = listed("scenario", "faults", given, "Write faults=[dk.LoseWorker(tick=5, task='load')].")
+    for fault in faults:
+        if not isinstance(fault, FAULTS):
+            raise DagkitError(f"faults: {quoted(fault)} is not a fault. Known: {choices(f.__name__ for f in FAULTS)}.")
+    return faults
 
 
 def _changes(given: Any) -> tuple[tuple[int, Mapping[str, Any]], ...]:
     """In order of time; changes of one tick in the order given."""
     changes = []
-    for change in given:
+    for change in listed("scenario", "changes", given, "Write changes=[(3, {'pools': {'db': 2}})]."):
         if not isinstance(change, (tuple, list)) or len(change) != 2 or not isinstance(change[1], Mapping):
             raise DagkitError("changes must be pairs of a tick and a dictionary, such as (3, {'pools': {'db': 2}}), "
                               f"not {quoted(change)}.")
@@ -257,6 +282,22 @@ def _changes(given: Any) -> tuple[tuple[int, Mapping[str, Any]], ...]:
             raise DagkitError(f"changes: a change needs a tick >= 1, not {quoted(change[0])}.")
         changes.append((change[0], change[1]))
     return tuple(sorted(changes, key=lambda c: c[0]))
+
+
+def _normalised(change: Mapping[str, Any], after: Scenario) -> dict[str, Any]:
+    """A change that ``merged`` has accepted, in the types the rest of the kit (and JSON) counts on."""
+    new = dict(change)
+    for name in ACTIONS:
+        if name in new:
+            new[name] = names("change", name, new[name])
+    for name in ("outcomes", "durations"):
+        if name in new:
+            new[name] = {label: getattr(after, name)[label] for label in new[name]}
+    if "tasks" in new:
+        tasks = {task_id: detached(task_id, parameters) for task_id, parameters in new["tasks"].items()}
+        new["tasks"] = {task_id: {name: getattr(tasks[task_id], name) for name in parameters}
+                        for task_id, parameters in new["tasks"].items()}
+    return new
 
 
 def _dags(given: Any) -> tuple[Dag, ...]:
@@ -279,7 +320,7 @@ def _pools(given: Any, config: Any) -> dict[str, Pool]:
         if type(name) is not str or not name:
             raise DagkitError(f"pool name {quoted(name)} must be non-empty text.")
         if not isinstance(pool, Pool):
-            if type(pool) is not int or pool < -1:
+            if type(pool) is not int or not -1 <= pool < HUGE:
                 raise DagkitError(f"pool '{shown(name)}': slots must be a whole number >= 0, or -1 for unlimited, "
                                   f"or a dk.Pool, not {quoted(pool)}.")
             pool = Pool(pool)
@@ -312,7 +353,11 @@ def _outcomes(label: str, script: Any) -> tuple[str, ...]:
         raise DagkitError(f"outcomes['{shown(label)}'] must be a list with one entry per try, not {quoted(script)}.")
     for entry in entries:
         word, _, length = entry.partition(":") if isinstance(entry, str) else (entry, "", "")
-        if word not in OUTCOMES or (length and not (word == "success" and length.isdecimal())):
+        if word == "success" and length.isdecimal() and (len(length) > 4000 or int(length) > MOST):
+            raise DagkitError(f"outcomes['{shown(label)}']: '{shown(entry)}' returns a list longer than {MOST}. "
+                              "Return a shorter one.")
+        if not isinstance(word, str) or word not in OUTCOMES \
+                or (length and not (word == "success" and length.isdecimal())):
             raise DagkitError(f"outcomes['{shown(label)}']: '{shown(entry)}' is not an outcome."
                               f"{nearest(word, OUTCOMES)} Known: {choices(OUTCOMES)}, success:N.")
     return entries

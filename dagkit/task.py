@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from . import trigger_rules
+from .checks import HUGE, MOST, UNPRINTABLE, plain
 from .errors import DagkitError, choices, nearest, quoted, shown
+from .waits import Wait
 
 if TYPE_CHECKING:
     from .dag import Dag
 
 WEIGHT_RULES = ("downstream", "upstream", "absolute")
-open_dags: list[Dag] = []
-"""Dags whose ``with`` block is open; a Task made meanwhile joins the innermost."""
+open_dags: ContextVar[tuple[Dag, ...]] = ContextVar("open_dags", default=())
+"""Dags whose ``with`` block is open, per thread; a Task made meanwhile joins the innermost."""
 
 
 class Task:
@@ -52,7 +55,7 @@ class Task:
     >>> Task("load", duration=-1)
     Traceback (most recent call last):
     ...
-    dagkit.errors.DagkitError: task 'load': duration must be a number >= 0, not -1.
+    dagkit.errors.DagkitError: task 'load': duration must be a number >= 0, not -1. Give a number of ticks.
     """
 
     __slots__ = (
@@ -110,8 +113,9 @@ class Task:
         self.latest_only = latest_only
         self._dag: Dag | None = None
         _check_task(self)
-        if open_dags:
-            open_dags[-1]._add(self)
+        block = open_dags.get()
+        if block:
+            block[-1]._add(self)
 
     def __repr__(self) -> str:
         return f"Task('{shown(self.task_id)}')"
@@ -162,12 +166,12 @@ def _as_tasks(other: Any, task: Task) -> Sequence[Task]:
 
 def _whole(low: int, *, none: bool = False) -> Any:
     kind = f"a whole number >= {low}" + (" or None" if none else "")
-    return kind, lambda v: (none and v is None) or (type(v) is int and v >= low)
+    return kind, lambda v: (none and v is None) or (type(v) is int and low <= v < HUGE)
 
 
 def is_number(value: object) -> bool:
     """A finite int or float, and not a bool (which Python counts as 0 or 1)."""
-    return type(value) is int or (type(value) is float and math.isfinite(value)) or (
+    return (type(value) is int and abs(value) < UNPRINTABLE) or (type(value) is float and math.isfinite(value)) or (
         hasattr(value, "dtype") and isinstance(value, Real) and math.isfinite(value)   # numpy's scalars, not its arrays
     )
 
@@ -177,8 +181,9 @@ def _number(low: float, *, none: bool = False, strict: bool = False) -> Any:
     return kind, lambda v: (none and v is None) or (is_number(v) and (v > low if strict else v >= low))
 
 
-def _one_of(*names: Any) -> Any:
-    return "one of " + ", ".join(map(repr, names)), lambda v: v in names
+def _one_of(*names: str) -> Any:
+    kind = "one of " + ", ".join(map(repr, (*names, None)))
+    return kind, lambda v: v is None or (isinstance(v, str) and v in names)
 
 
 _TEXT = ("text", lambda v: type(v) is str and v != "")
@@ -196,7 +201,7 @@ _RULES: dict[str, tuple[Any, Any]] = {
                                           lambda v: type(v) is bool or (is_number(v) and v >= 0))),
     "max_retry_delay": (None, _number(0, none=True)),
     "execution_timeout": (None, _number(0, none=True, strict=True)),
-    "priority_weight": (1, ("a whole number", lambda v: type(v) is int)),
+    "priority_weight": (1, ("a whole number", lambda v: type(v) is int and abs(v) < UNPRINTABLE)),
     "queue": ("default", _TEXT),
     "executor": (None, _TEXT_OR_NONE),
     "max_active_tis_per_dag": (None, _whole(1, none=True)),
@@ -204,13 +209,28 @@ _RULES: dict[str, tuple[Any, Any]] = {
     "depends_on_past": (False, _FLAG),
     "wait_for_downstream": (False, _FLAG),
     "ignore_first_depends_on_past": (False, _FLAG),
-    "short_circuit": (None, _one_of("hard", "soft", None)),
+    "short_circuit": (None, _one_of("hard", "soft")),
     "is_setup": (False, _FLAG),
     "is_teardown": (False, _FLAG),
     "on_failure_fail_dagrun": (False, _FLAG),
     "empty": (False, _FLAG),
     "task_group": (None, _TEXT_OR_NONE),
     "latest_only": (False, _FLAG),
+    "wait": (None, ("a dk.Sensor, dk.Deferral, dk.HumanInput or None", lambda v: v is None or isinstance(v, Wait))),
+}
+_HINTS = dict.fromkeys(("duration", "retry_delay", "max_retry_delay", "execution_timeout"), "Give a number of ticks.") | {
+    "pool": "Name a pool of the scenario, such as 'default_pool'.",
+    "pool_slots": "Give the number of slots it holds while it runs.",
+    "retries": "Give the number of tries after the first.",
+    "retry_exponential_backoff": "Write True for a delay that doubles.",
+    "priority_weight": "Round it.",
+    "queue": "Name the queue that workers listen to.",
+    "executor": "Name an executor of the scenario.",
+    "max_active_tis_per_dag": "Leave it out for no limit.",
+    "max_active_tis_per_dagrun": "Leave it out for no limit.",
+    "short_circuit": "Leave it out for a task that skips nothing.",
+    "task_group": "Name one of Dag(groups=...).",
+    "wait": "Write wait=dk.Sensor(true_after=3).",
 }
 _checked = operator.attrgetter(*_RULES)
 _CHECKED_DEFAULTS = tuple(default for default, _ in _RULES.values())
@@ -228,13 +248,16 @@ def _check_task(task: Task) -> None:
         for name, (default, (kind, ok)) in _RULES.items():
             value = getattr(task, name)
             if value is not default and not ok(value):
-                raise DagkitError(f"task '{shown(task.task_id)}': {name} must be {kind}, not {quoted(value)}.")
-    if task.trigger_rule != "all_success":
+                raise DagkitError(f"task '{shown(task.task_id)}': {name} must be {kind}, not {quoted(value)}. "
+                                  f"{_HINTS.get(name, 'Write one of the two.')}")
+            if hasattr(value, "dtype"):
+                setattr(task, name, plain(value))
+    if type(task.trigger_rule) is not str or task.trigger_rule != "all_success":
         trigger_rules.check(task.trigger_rule, f"task '{shown(task.task_id)}'")
-    if task.weight_rule not in WEIGHT_RULES:
+    if not isinstance(task.weight_rule, str) or task.weight_rule not in WEIGHT_RULES:
         raise DagkitError(f"task '{shown(task.task_id)}': weight_rule '{shown(task.weight_rule)}' is unknown."
                           f"{nearest(task.weight_rule, WEIGHT_RULES)} Known: {choices(WEIGHT_RULES)}.")
-    if task.outlets:
+    if task.outlets.__class__ is not tuple or task.outlets:
         task.outlets = upstream_ids(task.task_id, task.outlets, "outlets")
     if task.branch is not None:
         task.branch = upstream_ids(task.task_id, task.branch, "branch")
@@ -257,35 +280,55 @@ def _check_rare(task: Task) -> None:
         if not isinstance(task.expand, Mapping) or not task.expand:
             raise DagkitError(f"{who}: expand must map argument names to an upstream id, a list or a length, "
                               f"not {quoted(task.expand)}. Write expand={{'path': 'list_files'}}.")
-        task.expand = {
-            name: over if isinstance(over, str) else over.task_id if isinstance(over, Task)
-            else _length(over, f"{who}: expand[{quoted(name)}]")
-            for name, over in task.expand.items()
-        }
+        task.expand = mapped_over(who, ": expand", task.expand)
         sources = [over for over in task.expand.values() if isinstance(over, str)]
         task.upstream = (*task.upstream, *(s for s in dict.fromkeys(sources) if s not in task.upstream))
 
 
 def _length(value: Any, what: str) -> int:
-    if isinstance(value, (list, tuple)):
-        return len(value)
-    if type(value) is int and value >= 0:
-        return value
-    raise DagkitError(f"{what} must be a list or its length (a whole number >= 0), not {quoted(value)}.")
+    length = len(value) if isinstance(value, (list, tuple)) else value
+    if type(length) is not int or length < 0:
+        raise DagkitError(f"{what} must be a list or its length (a whole number >= 0), not {quoted(value)}. "
+                          "Give the number of items.")
+    if length > MOST:
+        raise DagkitError(f"{what} must be no longer than {MOST}, not {quoted(length)}. Map over a shorter list.")
+    return length
 
 
-def upstream_ids(task_id: str, given: Any, what: str = "upstream") -> tuple[str, ...]:
+def mapped_over(who: str, what: str, given: Mapping[str, Any]) -> dict[str, str | int]:
+    """argument -> the id of the task whose list is mapped over, or the length of a literal list.
+
+    >>> mapped_over("task 'm'", ": expand", {"path": Task("list_files"), "day": ["mon", "tue"]})
+    {'path': 'list_files', 'day': 2}
+    """
+    for name in given:
+        if not isinstance(name, str):
+            raise DagkitError(f"{who}{what}: the argument name {quoted(name)} must be text. Put it in quotes.")
+    over = {name: source if isinstance(source, str) else source.task_id if isinstance(source, Task)
+            else _length(source, f"{who}{what}[{quoted(name)}]") for name, source in given.items()}
+    width = math.prod(source for source in over.values() if isinstance(source, int))
+    if width > MOST:
+        raise DagkitError(f"{who} would expand to {quoted(width)} instances; the kit plays at most {MOST} of one "
+                          "task. Map over a shorter list.")
+    return over
+
+
+def upstream_ids(task_id: str, given: Any, what: str = "upstream", kind: str = "task") -> tuple[str, ...]:
     if given.__class__ is tuple and not given:
         return given
     if isinstance(given, (str, Task)):
         given = (given,)
     elif not isinstance(given, Iterable):
-        raise DagkitError(f"task '{shown(task_id)}': {what} must be task ids, not {kind_of(given)}. "
+        named = "names of assets" if what in ("outlets", "assets") else "task ids"
+        raise DagkitError(f"{kind} '{shown(task_id)}': {what} must be {named}, not {kind_of(given)}. "
                           f"Write {what}=['a', 'b'].")
+    elif isinstance(given, (set, frozenset)):              # an order that is the same on every machine
+        given = sorted(given, key=lambda u: u.task_id if isinstance(u, Task) else str(u))
     ids = tuple(u if type(u) is str else u.task_id if isinstance(u, Task) else u for u in given)
     for u in ids:
         if type(u) is not str:
-            raise DagkitError(f"task '{shown(task_id)}': {what} {quoted(u)} must be text (str), not {kind_of(u)}.")
+            raise DagkitError(f"{kind} '{shown(task_id)}': {what} {quoted(u)} must be text (str), not {kind_of(u)}. "
+                              "Put it in quotes.")
     return ids
 
 
@@ -295,11 +338,11 @@ def kind_of(value: object) -> str:
 
 def detached(task_id: str, spec: Mapping[str, Any]) -> Task:
     """A Task that does not join the Dag whose ``with`` block happens to be open."""
-    held, open_dags[:] = open_dags[:], []
+    held = open_dags.set(())
     try:
         return Task(task_id, **spec)
     finally:
-        open_dags[:] = held
+        open_dags.reset(held)
 
 
 def spec_of(task: Task) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from ...task import Task
 from ...waits import Deferral, Sensor
 from ..ask import Question
 from ..book import Lesson
-from ..maps import Edge, Map, Node
+from ..chart import Chart
+from ..maps import Edge, Node
 from ..tuning import ended, running, task_of
 
 AT_ONCE = LocalExecutor(handover=0)
@@ -205,7 +206,7 @@ def facts() -> dict[str, Any]:
 GIST = (
     "Everything scarce is shared: worker slots, a database that bears so many connections, an interface with a "
     "quota. Without limits the first flood takes it all, and what matters waits behind what does not.",
-    "A **limit** is a number of places and a rule what counts. Before a task goes from `scheduled` to `queued`, "
+    "A **limit** is a number of places and a rule that says what counts. Before a task goes from `scheduled` to `queued`, "
     "the scheduler asks each limit in turn. The first that says no is the reason.",
     "Parallelism caps a scheduler, max_active_runs the runs of a Dag, max_active_tasks one run, "
     "max_active_tis_per_dag one task. A **pool** caps whatever names it, across all Dags: use it for what tasks "
@@ -218,7 +219,7 @@ GIST = (
     "find out which one it is.",
 )
 
-MAP = Map(
+MAP = Chart(
     "from scheduled to running",
     (
         Node("runs", "max_active_runs", "Holds back whole **runs**: their tasks stay none. It is the brake for catchup and "
@@ -252,7 +253,13 @@ MAP = Map(
         Edge("scheduler", "workers", "queued tasks", "From here on its places are taken, although nothing runs yet.",
              "With more parallelism than worker slots the surplus waits in queued and holds pool slots all the while."),
     ),
+    places={"runs": (0, 0), "window": (0, 1), "pool": (1, 0), "run": (1, 1), "task": (1, 2), "scheduler": (2, 1),
+            "workers": (2, 2)},
+    sides={("window", "pool"): ("right", "left", 34), ("window", "task"): ("right", "left", 34),
+           ("pool", "scheduler"): ("right", "left", 34), ("task", "scheduler"): ("right", "left", 34)},
+    shades={},
 )
+
 
 TEST = (
     Question("max_active_tasks is 1. Two runs of the Dag are under way. How many of its tasks can run at once?", {

@@ -8,7 +8,8 @@ from ... import examples
 from ...engine import simulate
 from ..ask import Question
 from ..book import Lesson
-from ..maps import Edge, Map, Node
+from ..chart import Chart
+from ..maps import Edge, Node
 
 
 def trace(**changes: Any) -> Any:
@@ -55,14 +56,9 @@ GIST = (
     "“Walk me through one task from file to success.” Name each state, and who moves the task out of it.",
 )
 
-MAP = Map(
+MAP = Chart(
     "one tick",
     (
-        Node(
-            "worker",
-            "runs the code",
-            "It does the work, outside the scheduler. It only reports how a try ended.",
-        ),
         Node(
             "finish",
             "phase 1",
@@ -97,15 +93,13 @@ MAP = Map(
             "hands over",
             "The border between **decided** and **ran**. It keeps queued work until a worker takes it.",
         ),
+        Node(
+            "worker",
+            "runs the code",
+            "It does the work, outside the scheduler. It only reports how a try ended.",
+        ),
     ),
     (
-        Edge(
-            "worker",
-            "finish",
-            "outcome of a try",
-            "running becomes success, failed or up_for_retry.",
-            "A lost worker reports nothing: the task stays running until its heartbeat times out.",
-        ),
         Edge(
             "finish",
             "evaluate",
@@ -142,14 +136,43 @@ MAP = Map(
             "Queued tasks pile up. Look at executor and workers, not at the scheduler.",
         ),
         Edge(
+            "executor",
+            "start",
+            "queued work",
+            "In the next tick at the earliest it is picked up: admitted and started are two steps.",
+            "An executor that is down keeps it: queued, although workers stand idle.",
+        ),
+        Edge(
             "start",
             "worker",
             "one try",
             "queued becomes running; the worker runs the code.",
             "The task stays queued: no worker is up, or none serves its queue.",
         ),
+        Edge(
+            "worker",
+            "finish",
+            "outcome of a try",
+            "running becomes success, failed or up_for_retry.",
+            "A lost worker reports nothing: the task stays running until its heartbeat times out.",
+        ),
     ),
+    places={
+        "finish": (0, 0),
+        "evaluate": (1, 0),
+        "admit": (2, 0),
+        "pools and limits": (1, 1),
+        "worker": (0, 2),
+        "start": (1, 2),
+        "executor": (2, 2),
+    },
+    sides={
+        ("finish", "pools and limits"): ("right", "left", 34),
+        ("pools and limits", "admit"): ("right", "left", 34),
+    },
+    shades={},
 )
+
 
 TEST = (
     Question(

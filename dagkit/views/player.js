@@ -128,7 +128,7 @@ class LongList {
 
   atEnd() { return this.#top + this.#view >= (this.#count - 1) * this.height; }
 
-  overflows() { return this.#count * this.height > this.#view; }
+  overflows() { return this.#view > 0 && this.#count * this.height > this.#view; }
 
   /** After the element changed its size. */
   fit() {
@@ -190,11 +190,13 @@ function graphPane(replay, choose) {
       h("div.dk-head", {}, h("h4", {}, "Dag"), zoom.el), scroller,
       ...notes.map(({ collapsed }) => h("p.dk-note", {}, collapsed))),
     fit: zoom.fit,
+    land: zoom.land,
     show(tick, changed, codes) {
       for (const node of new Set(changed.map((ti) => nodeOf.get(ti)))) node?.paint(codes);
     },
     select(ti) {
       const chosen = nodeOf.get(ti);
+      zoom.aim(chosen?.el);
       for (const node of nodes) node.el.classList.toggle("dk-selected", node === chosen);
       for (const edge of edges) {
         const near = chosen && [edge.dataset.from, edge.dataset.to].includes(chosen.el.id);
@@ -206,28 +208,49 @@ function graphPane(replay, choose) {
 
 const sizeOf = (svg) => (svg.getAttribute("viewBox") || "0 0 300 150").split(/[ ,]+/).slice(2).map(Number);
 
-/** Drawings fit the width, but their labels stay legible; the buttons make them larger or smaller than that. */
+/**
+ * Drawings fit the width, but their labels stay legible; "fit" shows the whole even where they do not, the other
+ * buttons make it larger or smaller. Where it is cut, it scrolls to the chosen node.
+ */
 function zoomTools(scroller, drawings) {
-  let zoom = 0; // 0: fit
+  let [zoom, cut, target] = [1, false, null];
+  let mode = "legible"; // or "whole", or "zoom"
+  const scaleOf = (svg) => {
+    if (mode === "zoom") return zoom;
+    const [width, height] = sizeOf(svg);
+    const room = Math.min((scroller.clientWidth - 8) / width, 460 / height, 1.25);
+    if (mode === "whole") return Math.max(room, 0.02);
+    const sizes = [...svg.querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize) || 12);
+    return Math.max(room, LEGIBLE / Math.min(12, ...sizes));
+  };
   const fit = () => {
-    for (const svg of drawings) {
-      const [width, height] = sizeOf(svg);
-      const sizes = [...svg.querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize) || 12);
-      const smallest = LEGIBLE / Math.min(12, ...sizes);
-      const room = (scroller.clientWidth - 8) / width;
-      const scale = zoom || clamp(Math.min(room, 460 / height), smallest, 1.25);
-      svg.setAttribute("width", width * scale);
-      svg.setAttribute("height", height * scale);
-      svg.dataset.scale = scale;
+    for (let pass = 0; pass < 2; pass += 1) { // the first may bring a scroll bar, which takes room
+      for (const svg of drawings) {
+        const scale = scaleOf(svg);
+        sizeOf(svg).forEach((px, i) => svg.setAttribute(["width", "height"][i], px * scale));
+        svg.dataset.scale = scale;
+      }
     }
+    cut = scroller.scrollWidth > scroller.clientWidth || scroller.scrollHeight > scroller.clientHeight;
+    scroller.classList.toggle("dk-cut", cut);
+    land();
+  };
+  const land = () => {
+    if (!cut || !target) return;
+    const [box, node] = [scroller, target].map((el) => el.getBoundingClientRect());
+    target = null;
+    const by = (from, to, low, high) => (from < low ? from - low - 12 : to > high ? to - high + 12 : 0);
+    scroller.scrollBy(by(node.left, node.right, box.left, box.left + scroller.clientWidth),
+      by(node.top, node.bottom, box.top, box.top + scroller.clientHeight));
   };
   const button = (label, text, factor) => h("button.dk-small", { type: "button", "aria-label": label, title: label,
     onclick: () => {
-      zoom = factor ? clamp((zoom || Number(drawings[0]?.dataset.scale) || 1) * factor, 0.1, 4) : 0;
+      mode = factor ? "zoom" : "whole";
+      if (factor) zoom = clamp((Number(drawings[0]?.dataset.scale) || 1) * factor, 0.1, 4);
       fit();
     } }, text);
   const el = h("div.dk-zoom", {}, button("Zoom out", "−", 0.8), button("Fit", "fit", 0), button("Zoom in", "+", 1.25));
-  return { el, fit };
+  return { el, fit, land, aim: (node) => { target = node; } };
 }
 
 /** One node: a task, or (collapsed, mapped, several runs) a group of TIs that shows its progress as a bar. */
@@ -944,10 +967,11 @@ function attach(model, el, root, move, view, relock) {
     "change:predicted": relock,
   };
   const sizes = new ResizeObserver(view.fit);
+  relock(); // so that it says all from its first frame on
   el.append(root);
   sizes.observe(root);
   view.fit();
-  relock();
+  relock(); // now that it knows its size, its lists scroll to where they belong
   if (model.get("row") >= 0) view.select(model.get("row"));
   for (const [name, listener] of Object.entries(heard)) model.on(name, listener);
   return () => {

@@ -384,6 +384,53 @@ def test_labels_are_legible_at_the_default_zoom(show, orders, tasks, width):
     assert across[0] <= across[1]
 
 
+ACROSS = """() => { const el = document.querySelector('.dk-graph-scroll');
+    return [el.scrollWidth - el.clientWidth, el.scrollHeight - el.clientHeight]; }"""
+
+
+@pytest.mark.parametrize("tasks, width", [(6, 480), (60, 640), (60, 1400)])
+def test_fit_shows_the_whole_drawing(show, orders, tasks, width):
+    page = show(orders if tasks == 6 else random_trace(tasks), size=(width, 900))
+    assert max(page.evaluate(ACROSS)) > 0  # legible labels need more room than there is
+    page.get_by_role("button", name="Fit").click()
+    assert max(page.evaluate(ACROSS)) <= 0
+
+
+def test_a_drawing_a_little_too_wide_shrinks(show, orders):
+    page = show(orders, size=(800, 900))  # not as wide as it was drawn, wide enough to be read
+    assert max(page.evaluate(ACROSS)) <= 0
+    assert float(page.get_attribute('.dk-graph svg', 'data-scale')) < 1
+
+
+def test_a_cut_drawing_scrolls_to_the_chosen_task(show, orders):
+    page = show(orders, size=(440, 900))
+    for label in ("publish", "extract_orders"):
+        page.locator(".dk-row", has_text=label).click()
+        node = page.locator(".dk-graph .dk-selected").bounding_box()
+        pane = page.locator(".dk-graph-scroll").bounding_box()
+        assert pane["x"] <= node["x"] and node["x"] + node["width"] <= pane["x"] + pane["width"]
+
+
+def test_it_is_painted_before_it_is_on_the_page(show, orders):
+    page = show(orders)
+    tick, values, badges, story = page.evaluate("""() => { // render once more, and look at the moment it is put in
+        const source = document.querySelector('script[type=module]').textContent.split('const player = {')[0];
+        const sent = JSON.parse(document.querySelector('#dk-state').textContent);
+        const model = { get: (key) => sent[key], set() {}, on() {}, off() {}, save_changes() {} };
+        const el = document.createElement('div');
+        let seen;
+        el.append = (root) => {
+          const all = (what) => [...root.querySelectorAll(what)].map((one) => one.textContent);
+          seen = [root.dataset.tick, all('.dk-value'), all('.dk-node .dk-glyph'), all('.dk-story')[0]];
+          Element.prototype.append.call(el, root);
+        };
+        new Function(source + 'return render;')()({ model, el })();
+        return seen; }""")
+    assert tick == "0" and story
+    assert values and all(re.match(r"0( of \d+|, no limit)$", value) for value in values)
+    assert badges and all(badge.startswith("○") for badge in badges)
+
+
 def test_a_large_dag_comes_collapsed_and_can_be_opened(show):
     trace = random_trace(500)
     page = show(trace)

@@ -490,3 +490,15 @@ def test_without_scripts_the_still_picture_is_there(orders):
 def test_a_file_that_cannot_be_written_is_named(tmp_path, orders):
     with pytest.raises(DagkitError, match="to_html: cannot write .*nowhere.*Choose another path"):
         html_export.to_html(orders, tmp_path / "nowhere" / "x.html")
+
+
+@pytest.mark.parametrize("given, called", [(examples.orders().dag, "Dag"), (5, "int"), (None, "NoneType")])
+def test_only_a_trace_can_be_played(given, called):
+    with pytest.raises(DagkitError) as refused:
+        player.play(given)
+    assert str(refused.value) == f"play needs a Trace, not {called}: write dk.play(dk.simulate(dag))."
+
+
+def test_one_of_a_kind_is_not_called_several():
+    one = simulate(Dag("small", [Task("a")]))
+    assert repr(player.play(one)).startswith("Player(small: 1 task, ")

@@ -91,6 +91,15 @@ def brief(value: Any) -> str:
     return f"{value:.6g}"
 
 
+def counted(n: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "slot"), counted(2_000, "slot")
+    ('1 slot', '2,000 slots')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def cells(text: str) -> int:
     """How many character cells a text takes: wide (East Asian) characters take two, combining marks none.
 
@@ -263,6 +272,9 @@ def _room(svg: str) -> str:
 def _fit(root: str) -> str:
     return (
         f"#{root} .dk-scroll{{overflow-x:auto;margin:0 0 6px}}"
+        # a bar that stays in sight tells that there is more
+        f"#{root} .dk-scroll::-webkit-scrollbar{{height:11px;background:rgba(128,128,128,.18)}}"
+        f"#{root} .dk-scroll::-webkit-scrollbar-thumb{{border-radius:6px;background:rgba(128,128,128,.7)}}"
         f"#{root} .dk-scroll>svg{{display:block;max-width:100%;min-width:var(--dk-least);height:auto}}"
         f"#{root} p{{margin:4px 0;white-space:pre-line;overflow-wrap:anywhere}}"
         f"#{root} summary{{cursor:pointer}}"

@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from .. import planning
+from ..planning.times import at_least_one
 from . import charts, gantt, graph
 from .collapse import wave_numbers
 from .drawing import tally, task_states
-from .picture import Picture, brief, content_prefix, few, plain
+from .picture import Picture, brief, content_prefix, counted, few, plain
 
 CURVE = 32
 """Up to so many slots, every number is tried; above, about as many spread evenly by ratio."""
@@ -59,6 +60,8 @@ def plan(dag: Any, slots: int | None = None) -> Picture:
     >>> plan(day, 4).table[["slots", "makespan", "limit"]].head(2).values.tolist()
     [[1, 26, 'slots'], [2, 16, 'slots']]
     """
+    if slots is not None:
+        at_least_one("plan: slots", slots)
     found, knee = planning.critical_path(dag), planning.saturation_slots(dag)
     curve = _curve(dag, found.length, knee, slots)
     prefix = _prefix(dag, "plan", slots)
@@ -110,7 +113,7 @@ def timeline(schedule: Any, *, prefix: str, marked: Collection[str] = (), unit: 
         rows.setdefault(row.slot, []).append((row.start, row.end, row.task_id))
     bars = [(f"slot {slot + 1}", rows[slot]) for slot in sorted(rows)]
     return gantt.svg(bars, prefix=prefix, last_tick=schedule.makespan, unit=unit, marked=marked,
-                     title=f"Greedy schedule on {schedule.slots} slots", rest=" (slots): see dk.schedule")
+                     title=f"Greedy schedule on {counted(schedule.slots, 'slot')}", rest=" (slots): see dk.schedule")
 
 
 def tasks(dag: Any, states: Mapping[str, str] | None = None) -> Any:
@@ -139,8 +142,7 @@ def _prefix(dag: Any, *options: object) -> str:
 
 def _shape(dag: Any) -> str:
     waves = max(wave_numbers(dag.graph), default=0)
-    return (f"Dag {plain(dag.dag_id)}: {len(dag):,} task{'' if len(dag) == 1 else 's'} in {waves:,} "
-            f"wave{'' if waves == 1 else 's'}.")
+    return f"Dag {plain(dag.dag_id)}: {counted(len(dag), 'task')} in {counted(waves, 'wave')}."
 
 
 def _path(found: Any) -> str:
@@ -165,7 +167,7 @@ def _on(dag: Any, slots: int, floor: Any) -> str:
         better = _first_better(dag, slots, takes)
         what = ("Slots limit it: one more would help." if better == slots + 1
                 else f"Slots limit it, but only from {better:,} slots on is it faster.")
-    return f"On {slots:,} slot{'' if slots == 1 else 's'}: {brief(takes)}. {what}"
+    return f"On {counted(slots, 'slot')}: {brief(takes)}. {what}"
 
 
 def _first_better(dag: Any, slots: int, takes: Any) -> int:

@@ -21,7 +21,7 @@ from ..trace import Trace
 from . import gantt
 from . import replay as replays
 from .drawing import Drawing
-from .picture import LEGIBLE, Picture, _size_of, content_prefix, esc, plain
+from .picture import LEGIBLE, Picture, _size_of, content_prefix, counted, esc, plain
 
 HERE = Path(__file__).parent
 SPEEDS = (1000, 500, 250, 100, 50)
@@ -104,7 +104,8 @@ class Player(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         def told(sent: dict[str, Any]) -> str:
-            return f"{len(sent['tis'])} tasks, {sent['last_tick']} ticks, {sent['verdict']['run_state']}"
+            return (f"{counted(len(sent['tis']), 'task')}, {counted(sent['last_tick'], 'tick')}, "
+                    f"{sent['verdict']['run_state']}")
         second = f"; beside it, {self.beside['titles'][1]}: {told(self.beside['replay'])}" if self.beside else ""
         return f"Player({self.replay['title']}: {told(self.replay)}{second})"
 
@@ -168,9 +169,11 @@ def play(
     and why they part; that tick is marked. titles: what the two are called, instead of what was changed.
 
     Without a widget front end the same cell shows the picture of the last tick and a table.
-    Raises DagkitError if ``interval`` is below 20, an answer is not among the choices, ``beside`` is no Trace or
+    Raises DagkitError if ``trace`` is no Trace, ``interval`` is below 20, an answer is not among the choices, ``beside`` is no Trace or
     ``titles`` are not two.
     """
+    if not isinstance(trace, Trace):
+        raise DagkitError(f"play needs a Trace, not {shown(type(trace).__name__)}: write dk.play(dk.simulate(dag)).")
     if interval is not None and (type(interval) is not int or interval < 20):
         raise DagkitError("play: interval must be a whole number of milliseconds >= 20, "
                           f"not {shown(repr(interval))}.")

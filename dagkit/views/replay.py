@@ -16,7 +16,7 @@ from ..errors import shown
 from ..scenario import ACTIONS, Pool, Scenario
 from ..task import spec_of
 from . import graph
-from .picture import content_prefix, plain
+from .picture import content_prefix, counted, plain
 
 VERSION = 1
 LABEL = 80
@@ -154,8 +154,8 @@ def notes(trace: Any) -> list[str]:
         found.append(f"Only the first {DRAWN} of {len(trace.scenario.dags)} Dags are drawn; "
                      "all their tasks are in the rows.")
     if not _explained(trace):
-        found.append(f"With {len(labels)} tasks over {trace.last_tick} ticks the reasons are not sent along; "
-                     "ask trace.explain(task, tick) for one of them.")
+        found.append(f"With {counted(len(labels), 'task')} over {counted(trace.last_tick, 'tick')} the reasons "
+                     "are not sent along; ask trace.explain(task, tick) for one of them.")
     return [shown(note, LINE) for note in (*found, *trace.warnings)]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import DagkitError, choices, nearest, shown
 from . import gantt
-from .picture import Picture, content_prefix, few, plain
+from .picture import Picture, content_prefix, counted, few, plain
 from .replay import verdict_word
 
 
@@ -28,7 +28,7 @@ def trace_gantt(trace: Any, *, tick: int | None = None, tasks: Iterable[str] | N
                               f"Known: {choices(known)}.")
     table = trace.table(tick)
     rows = [(label, segments(known[label], trace.last_tick + 1)) for label in chosen]
-    title = (f"{_names(trace)}: {len(labels):,} task instances, {trace.last_tick:,} ticks, "
+    title = (f"{_names(trace)}: {counted(len(labels), 'task instance')}, {counted(trace.last_tick, 'tick')}, "
              f"{'run' if len(trace.run_states) == 1 else 'runs:'} {verdict_word(trace)}")
     prefix = content_prefix(title, rows[:gantt.ROWS], tick)
     drawn = gantt.svg(rows, prefix=prefix, last_tick=trace.last_tick + 1, now=tick, title=title)

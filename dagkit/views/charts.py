@@ -38,27 +38,63 @@ def staircase(
     body = plot.axes(x_label, y_label)
     if floor is not None:
         body.append(el("path", cls="dk-floor", d=f"M{LEFT} {num(plot.y(floor))} H{LEFT + WIDE}"))
-        y = plot.y(floor) + (15 if plot.y(floor) < BASE - 19 else -6)
-        body.append(_say(LEFT + 6, y, f"floor {brief(floor)}: the critical path"))
+        body.append(_say(*_floor(plot, floor)))
     if knee is not None:
         body += _knee(plot, knee, floor if floor is not None else plot.at(points, knee))
     body.append(el("path", cls="dk-line", stroke=INKS[0], d=plot.steps(points)))
     body += _dots(plot, points, x_label, here)
+    body += _values(plot, points, x_label, floor, knee, here)
     return svg_root(prefix, LEFT + WIDE + RIGHT, BASE + BOTTOM, title, style(f"{prefix}svg"), body)
 
 
 def _dots(plot: Plot, points: Points, x_label: str, here: float | None) -> list[str]:
-    """A dot for each number of slots, its value where that changes, a square where it was asked about."""
+    """A dot for each number of slots, a square where it was asked about."""
     found = []
-    for k, (x, y) in enumerate(points):
+    for x, y in points:
         told = el("title", esc(f"{brief(x)} {x_label}: {brief(y)}"))
         found.append(el("circle", told, cx=plot.x(x), cy=plot.y(y), r=3.5, fill=INKS[0]))
-        said = brief(y) if len(points) <= NAMED and (k == 0 or points[k - 1][1] != y) else ""
         if x == here:
             found.append(el("rect", cls="dk-ring", x=plot.x(x) - 7, y=plot.y(y) - 7, width=14, height=14))
-            said = f"{brief(y)} on {brief(x)} {x_label}"
-        found.append(el("text", esc(said), cls="dk-value", x=plot.x(x) + 6, y=plot.y(y) - 10) if said else "")
     return found
+
+
+def _values(
+    plot: Plot, points: Points, x_label: str, floor: float | None, knee: float | None, here: float | None,
+) -> list[str]:
+    """The values at the dots: where it was asked about, at saturation, the first; then changes that have room."""
+    changes = [x for k, (x, y) in enumerate(points) if k == 0 or points[k - 1][1] != y]
+    wanted = [here, knee, *changes[:1], *(changes if len(points) <= NAMED else ())]
+    value = dict(points)
+    taken = [] if floor is None else [_box(*_floor(plot, floor))]
+    found = []
+    for x in dict.fromkeys(x for x in wanted if x is not None and x in value):
+        unit = x_label.removesuffix("s") if x == 1 else x_label
+        said = f"{brief(value[x])} on {brief(x)} {unit}" if x == here else brief(value[x])
+        left = min(plot.x(x) + 6, LEFT + WIDE + RIGHT - 2 - len(said) * CHAR)
+        box = _box(left, plot.y(value[x]) - 10, said)
+        if any(_overlap(box, other) for other in taken):
+            continue
+        taken.append(box)
+        found.append(el("text", esc(said), cls="dk-value", x=left, y=plot.y(value[x]) - 10))
+    return found
+
+
+Box = tuple[float, float, float, float]
+
+
+def _box(x: float, y: float, text: str) -> Box:
+    """The room a text takes that starts at (x, y): left, top, right, bottom."""
+    return x, y - 10, x + len(text) * CHAR + 3, y + 3
+
+
+def _overlap(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def _floor(plot: Plot, floor: float) -> tuple[float, float, str]:
+    """Where the floor is named, and how."""
+    y = plot.y(floor) + (15 if plot.y(floor) < BASE - 19 else -6)
+    return LEFT + 6, y, f"floor {brief(floor)}: the critical path"
 
 
 def _knee(plot: Plot, knee: float, height: float) -> list[str]:

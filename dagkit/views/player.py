@@ -169,8 +169,8 @@ def play(
     and why they part; that tick is marked. titles: what the two are called, instead of what was changed.
 
     Without a widget front end the same cell shows the picture of the last tick and a table.
-    Raises DagkitError if ``trace`` is no Trace, ``interval`` is below 20, an answer is not among the choices, ``beside`` is no Trace or
-    ``titles`` are not two.
+    Raises DagkitError if ``trace`` or ``beside`` is no Trace, ``interval`` is below 20, an answer is not among the
+    choices or ``titles`` are not two.
     """
     if not isinstance(trace, Trace):
         raise DagkitError(f"play needs a Trace, not {shown(type(trace).__name__)}: write dk.play(dk.simulate(dag)).")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dagkit import Dag, Task, examples, simulate
-from dagkit.views import html_export, player
+from dagkit.views import charts, html_export, player
 from dagkit.views.picture import plain
 
 pytestmark = pytest.mark.browser
@@ -533,3 +533,20 @@ def test_read_aloud_is_hidden_where_the_browser_cannot_speak(show, browser, tmp_
     silent.goto((tmp_path / "player.html").as_uri())
     assert silent.locator("button", has_text="Read aloud").count() == 0
     context.close()
+
+
+def test_no_words_of_a_staircase_lie_over_one_another(browser):
+    days = [(slots, 300_000 // slots + 1_000) for slots in range(1, 17)]
+    drawn = [charts.staircase(days, prefix="a-", floor=19_000, knee=16, here=9),
+               charts.staircase([(n, 200_000 + 10 * (40 - n)) for n in range(1, 41)], prefix="b-", floor=200_000, knee=40),
+               charts.staircase([(1, 5), (2, 5)], prefix="c-", floor=5, knee=1, here=1)]
+    page = browser.new_page()
+    page.set_content("".join(drawn))
+    clashes = page.evaluate("""() => [...document.querySelectorAll('svg')].flatMap((svg) => {
+        const all = [...svg.querySelectorAll('text')].map((el) => [el.textContent, el.getBBox()]);
+        return all.flatMap(([a, p], i) => all.slice(i + 1).filter(([, q]) => p.x < q.x + q.width && q.x < p.x + p.width
+          && p.y + 2 < q.y + q.height - 2 && q.y + 2 < p.y + p.height - 2).map(([b]) => `${a} | ${b}`)); })""")
+    words = written(page, "svg .dk-value")
+    page.close()
+    assert clashes == []
+    assert {"301,000", "34,333 on 9 slots", "5 on 1 slot"} <= set(words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import executors, faults
@@ -15,6 +15,7 @@ from .engine.limits import LimitName
 from .engine.plan import Plan
 from .errors import DagkitError, FormatError, shown
 from .scenario import ACTIONS, Config, Pool, Runs, Scenario
+from .states import RUN_STATES, TABLE
 from .task import spec_of
 from .trace import Trace
 from .waits import wait_from_json, wait_to_json
@@ -52,7 +53,7 @@ def scenario_to_json(scenario: Scenario) -> dict[str, Any]:
         "pools": {name: dataclasses.asdict(pool) for name, pool in scenario.pools.items()},
         "outcomes": {label: list(script) for label, script in scenario.outcomes.items()},
         "durations": dict(scenario.durations),
-        "executor": _object_to_json(scenario.executor),
+        "executor": [[name, _object_to_json(e)] for name, e in scenario.executor.by_name.items()],   # first: default
         "config": dataclasses.asdict(scenario.config),
         "runs": {dag_id: dataclasses.asdict(runs) for dag_id, runs in scenario.runs.items()},
         "initial": dict(scenario.initial or {}),
@@ -67,7 +68,8 @@ def scenario_from_json(data: Mapping[str, Any]) -> Scenario:
     return Scenario(
         tuple(dag_from_json(dag) for dag in data["dags"]),
         pools={name: Pool(**pool) for name, pool in data["pools"].items()},
-        outcomes=data["outcomes"], durations=data["durations"], executor=_object_from_json(data["executor"]),
+        outcomes=data["outcomes"], durations=data["durations"],
+        executor={name: _object_from_json(e) for name, e in data["executor"]},
         config=Config(**data["config"]), runs={dag_id: Runs(**runs) for dag_id, runs in data["runs"].items()},
         initial=data["initial"], seed=data["seed"], faults=[_object_from_json(f) for f in data["faults"]],
         changes=[(tick, _change_from_json(change)) for tick, change in data["changes"]])
@@ -76,8 +78,6 @@ def scenario_from_json(data: Mapping[str, Any]) -> Scenario:
 def _object_to_json(thing: Any) -> Any:
     if isinstance(thing, (list, tuple)):
         return [_object_to_json(t) for t in thing]
-    if isinstance(thing, Mapping):
-        return {name: _object_to_json(value) for name, value in thing.items()}
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         fields = {f.name: _object_to_json(getattr(thing, f.name)) for f in dataclasses.fields(thing)}
         return {"kind": type(thing).__name__, **fields}
@@ -87,13 +87,13 @@ def _object_to_json(thing: Any) -> Any:
 def _object_from_json(data: Any) -> Any:
     if isinstance(data, list):
         return tuple(_object_from_json(d) for d in data)
-    if isinstance(data, Mapping) and "kind" in data:
-        kind = getattr(executors, data["kind"], None) or getattr(faults, data["kind"], None)
-        if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
-            raise FormatError(f"trace: '{shown(data['kind'])}' is not an executor or fault this version knows.")
-        return kind(**{k: _object_from_json(v) for k, v in data.items() if k != "kind"})
     if isinstance(data, Mapping):
-        return {name: _object_from_json(value) for name, value in data.items()}
+        name = str(data.get("kind"))
+        kind = getattr(executors, name, None) or getattr(faults, name, None)
+        if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
+            raise FormatError(f"trace: '{shown(name)}' is not an executor or fault this version knows. "
+                              "Read it with the version that wrote it.")
+        return kind(**{k: _object_from_json(v) for k, v in data.items() if k != "kind"})
     return data
 
 
@@ -105,6 +105,9 @@ def _change_to_json(change: Mapping[str, Any]) -> dict[str, Any]:
         out["config"] = dataclasses.asdict(out["config"])
     if "pools" in out:
         out["pools"] = {n: dataclasses.asdict(p) if isinstance(p, Pool) else p for n, p in out["pools"].items()}
+    if "tasks" in out:
+        out["tasks"] = {task_id: {k: wait_to_json(v) if k == "wait" and v is not None else v for k, v in spec.items()}
+                        for task_id, spec in out["tasks"].items()}
     return out
 
 
@@ -116,6 +119,9 @@ def _change_from_json(data: Mapping[str, Any]) -> dict[str, Any]:
         out["config"] = Config(**out["config"])
     if "pools" in out:
         out["pools"] = {n: Pool(**p) if isinstance(p, Mapping) else p for n, p in out["pools"].items()}
+    if "tasks" in out:
+        out["tasks"] = {task_id: {k: wait_from_json(v) if k == "wait" and v is not None else v for k, v in spec.items()}
+                        for task_id, spec in out["tasks"].items()}
     return out
 
 
@@ -165,33 +171,94 @@ def trace_from_json(text: str) -> Trace:
 def _build(data: Mapping[str, Any]) -> Trace:
     scenario = scenario_from_json(data["scenario"])
     plans = [Plan(dag, number) for number, dag in enumerate(scenario.dags)]
-    runs = []
-    for spec in data["runs"]:
-        plan = plans[spec["dag"]]
-        if spec["definition"] is not None:
-            plan = Plan(dag_from_json(spec["definition"]), spec["dag"])
-        run = Run(plan, spec["number"], 0, spec["due"])
-        run.ti = spec["ti"]
-        run.instances = dict(spec["instances"])
-        for name in _RUN_FIELDS:
-            setattr(run, name, spec[name])
-        runs.append(run)
+    runs = [_run(spec, plans, len(data["tis"])) for spec in data["runs"]]
+    _check_tis(data, runs)
+    _check_events(data)
+    _check_remarks(data)
     now = scenario
     for _, change in scenario.changes:
         now = now.merged({name: value for name, value in change.items() if name not in ACTIONS})
-    ends, events = data["tick_end"], data["event_ti"]
-    if sorted(ends) != ends or (ends[-1] if ends else 0) != len(events) or len(data["event_new"]) != len(events) \
-            or len(data["tick_no"]) != len(ends) or any(not 0 <= ti < len(data["tis"]) for ti in events) \
-            or any(not 0 <= s < 14 for s in (*data["event_new"], *data["initial"])):
-        raise FormatError("trace: the text is damaged (its columns do not fit together). "
-                          "Write it again with trace.to_json().")
     return Trace(scenario, plans, runs, {
         "now": now, "initial": bytes(data["initial"]), "task_of": [t for _, t, _ in data["tis"]],
         "run_of": [runs[r] for r, _, _ in data["tis"]], "tries": array("i", [n for _, _, n in data["tis"]]),
         "map_index": {ti: index for ti, index, _ in data["mapped"]},
         "born": {ti: born for ti, _, born in data["mapped"]},
-        "tick_no": array("q", data["tick_no"]), "tick_end": array("q", ends), "event_ti": array("I", events),
-        "event_new": bytearray(data["event_new"]), "causes": dict(data["causes"]),
+        "tick_no": array("q", data["tick_no"]), "tick_end": array("q", data["tick_end"]),
+        "event_ti": array("I", data["event_ti"]), "event_new": bytearray(data["event_new"]), "causes": dict(data["causes"]),
         "gone": dict(data["gone"]), "joined": dict(data["joined"]), "pauses": [tuple(p) for p in data["pauses"]],
         "capped": [(LimitName(*limit), tick) for limit, tick in data["capped"]], "window_cut": data["window_cut"],
         "overdriven": data["overdriven"]})
+
+
+# ---- what a trace must hold before anything is derived from it: a damaged text is refused when it is read ----------
+
+def _fit(ok: bool, what: str) -> None:
+    if not ok:
+        raise FormatError(f"trace: the text is damaged ({what} do not fit together). "
+                          "Write it again with trace.to_json().")
+
+
+def _wholes(values: Iterable[Any], below: int | None = None, low: int = 0) -> bool:
+    """Whether all are whole numbers from ``low`` to ``below`` (exclusive)."""
+    found = list(values)
+    return not found or (set(map(type, found)) == {int} and min(found) >= low and (below is None or max(found) < below))
+
+
+def _texts(values: Iterable[Any]) -> bool:
+    return all(type(value) is str for value in values)
+
+
+def _run(spec: Mapping[str, Any], plans: list[Plan], tis: int) -> Run:
+    _fit(_wholes([spec["dag"]], len(plans)), "runs and Dags")
+    plan = plans[spec["dag"]]
+    if spec["definition"] is not None:
+        plan = Plan(dag_from_json(spec["definition"]), spec["dag"])
+    ticks = [spec[name] for name in ("due", "started", "ended") if name == "due" or spec[name] is not None]
+    _fit(_wholes([spec["number"], *ticks]) and spec["state"] in RUN_STATES and type(spec["triggered"]) is bool
+         and (spec["cause"] is None or type(spec["cause"]) is str), "the fields of a run")
+    instances = dict(spec["instances"])
+    _fit(len(spec["ti"]) == plan.n and _wholes(spec["ti"], tis) and _wholes(instances, plan.n)
+         and all(found and _wholes(found, tis) for found in instances.values()), "runs and task instances")
+    run = Run(plan, spec["number"], 0, spec["due"])
+    run.ti, run.instances = spec["ti"], instances
+    for name in _RUN_FIELDS:
+        setattr(run, name, spec[name])
+    return run
+
+
+def _check_tis(data: Mapping[str, Any], runs: list[Run]) -> None:
+    """Every task instance has a run and a task; only one that left its Dag may have a task number of old."""
+    tis = len(data["tis"])
+    gone, joined = dict(data["gone"]), dict(data["joined"])
+    _fit(_wholes(gone, tis) and _texts(gone.values()) and all(gone.values())
+         and _wholes(joined, tis) and _wholes(joined.values()), "task instances that left or joined")
+    _fit(all(_wholes([run], len(runs)) and _wholes([task, tries])
+             and (ti in gone or task < runs[run].plan.n) for ti, (run, task, tries) in enumerate(data["tis"])),
+         "task instances and runs")
+    _fit(all(_wholes([ti], tis) and _wholes([index, born]) for ti, index, born in data["mapped"]),
+         "mapped task instances")
+    mapped = {ti for ti, _, _ in data["mapped"]}
+    _fit(all(ti in mapped for run in runs for found in run.instances.values() for ti in found),
+         "mapped task instances and runs")
+    _fit(len(data["initial"]) == tis and _wholes(data["initial"], len(TABLE)), "initial states and task instances")
+
+
+def _check_events(data: Mapping[str, Any]) -> None:
+    ticks, ends, events = data["tick_no"], data["tick_end"], data["event_ti"]
+    _fit(_wholes(ticks) and len(ticks) == len(ends) and all(a < b for a, b in zip(ticks, ticks[1:], strict=False)),
+         "ticks")
+    _fit(_wholes(ends) and sorted(ends) == ends and (ends[-1] if ends else 0) == len(events), "ticks and events")
+    _fit(_wholes(events, len(data["tis"])) and len(data["event_new"]) == len(events)
+         and _wholes(data["event_new"], len(TABLE)), "events and task instances")
+    causes = dict(data["causes"])
+    _fit(_wholes(causes, len(events)) and _texts(causes.values()), "events and causes")
+
+
+def _check_remarks(data: Mapping[str, Any]) -> None:
+    _fit(all(_wholes([tick]) and _texts([dag_id, why]) for tick, dag_id, why in data["pauses"]), "pauses")
+    limits = [(LimitName(*limit), tick) for limit, tick in data["capped"]]
+    _fit(all(_wholes([tick, 0 if limit.run is None else limit.run]) and _texts(limit[:2])
+             for limit, tick in limits), "limits")
+    cut = data["window_cut"]
+    _fit((cut is None or _wholes([cut])) and isinstance(data["overdriven"], list) and _texts(data["overdriven"]),
+         "remarks")

@@ -117,3 +117,40 @@ def random_changes(rng: Random, scenario: dk.Scenario) -> dk.Scenario:
             change["config"] = dataclasses.replace(scenario.config, parallelism=rng.choice((1, 2, 5)))
         changes.append((tick, change))
     return scenario.replace(changes=tuple(changes))
+
+
+def mapped_scenario(rng: Random) -> dk.Scenario:
+    """Mapped tasks over results and literals, chained and grouped, with pools, caps, failures and several runs."""
+    names = [f"t{i}" for i in range(rng.randint(2, 6))]
+    grouped = rng.random() < 0.3
+    tasks = []
+    for i, name in enumerate(names):
+        spec: dict[str, Any] = {
+            "upstream": rng.sample(names[:i], min(i, rng.choice((0, 1, 1, 2)))), "duration": rng.choice((1, 1, 2, 5)),
+            "trigger_rule": rng.choice((*PLAIN_RULES, "all_success", "all_success", "all_done")),
+            "retries": rng.choice((0, 0, 1, 2)), "retry_delay": rng.choice((0, 1, 3)),
+            "returns": rng.choice((None, 0, 1, 3))}
+        if i and rng.random() < 0.5:
+            spec["expand"] = {"x": rng.choice((rng.choice(names[:i]), rng.randint(0, 4)))}
+            if rng.random() < 0.2:
+                spec["expand"]["y"] = 2
+        elif i and grouped and rng.random() < 0.5:
+            spec["task_group"] = "g"
+        if rng.random() < 0.3:
+            spec |= {"pool": "p", "pool_slots": rng.randint(1, 2)}
+        if rng.random() < 0.2:
+            spec["max_active_tis_per_dagrun"] = rng.randint(1, 2)
+        if rng.random() < 0.1:
+            spec["depends_on_past"] = True
+        tasks.append(dk.Task(name, **spec))
+    groups = {"g": {"x": rng.choice((names[0], 3))}} if any(t.task_group for t in tasks) else {}
+    outcomes = {name: rng.choices(("success", "success:2", "success:5", "success:0", "fail", "skip"), k=2)
+                for name in names if rng.random() < 0.5}
+    outcomes |= {f"{name}[{rng.randint(0, 3)}]": [rng.choice(("fail", "skip", "fail_hard"))]
+                 for name in names if rng.random() < 0.3}
+    return dk.Scenario(
+        dk.Dag("d", tasks, groups=groups, max_active_tasks=rng.choice((2, 16))), outcomes=outcomes,
+        pools={"p": rng.choice((2, 3))}, runs=rng.choice((1, 1, 2)),
+        executor=dk.LocalExecutor(handover=rng.choice((0, 1, 2))),
+        config=dk.Config(pacing=rng.choice(("lesson", "airflow")), max_map_length=rng.choice((4, 1024)),
+                         max_tis_per_query=rng.choice((0, 1, 16))))

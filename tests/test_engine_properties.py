@@ -18,7 +18,13 @@ from hypothesis import strategies as st
 import dagkit as dk
 from dagkit.states import is_legal
 
-from .random_scenarios import may_be_skipped_while_running, random_changes, random_scenario, random_tasks
+from .random_scenarios import (
+    mapped_scenario,
+    may_be_skipped_while_running,
+    random_changes,
+    random_scenario,
+    random_tasks,
+)
 from .reference import Reference, Shape
 
 SEEDS = st.integers(0, 10**9)
@@ -372,6 +378,58 @@ def test_with_several_limits_the_makespan_still_lies_between_its_bounds(seed: in
     longer = dk.Dag("d", [dk.Task(t.task_id, t.upstream, duration=t.duration + handover) for t in tasks])
     work, path = sum(t.duration for t in longer), dk.critical_path(longer).length
     assert max(path, work / slots) <= trace.last_tick - 1 <= work / slots + (1 - 1 / slots) * path
+
+
+# ---- mapped tasks ------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=150)
+@given(seed=SEEDS)
+def test_mapped_tasks_keep_the_limits_and_the_law(seed: int) -> None:
+    rng = Random(seed)
+    scenario = mapped_scenario(rng)
+    if seed % 3 == 0:
+        scenario = random_changes(rng, scenario)
+        scenario = scenario.replace(changes=[(t, {k: v for k, v in c.items() if k != "pools"})
+                                             for t, c in scenario.changes])
+    trace, dag = dk.simulate(scenario), scenario.dag
+    state: dict[tuple[str, int, int], str] = {}
+    for event in trace.events.itertuples():
+        ti = event.task_id, event.run, event.map_index
+        assert state.get(ti, "none") == event.old and is_legal(event.old, event.new), f"{ti} {event.old} {event.new}"
+        state[ti] = event.new
+        busy = [t for t, s in state.items() if s in BUSY]
+        assert sum(dag[t].pool_slots for t, _, _ in busy if dag[t].pool == "p") <= scenario.pools["p"].slots
+        assert all(n <= dag.max_active_tasks for n in Counter(run for _, run, _ in busy).values())
+        for (task, _), n in Counter((t, run) for t, run, _ in busy).items():
+            assert n <= (dag[task].max_active_tis_per_dagrun or math.inf)
+    if not trace.stalled:
+        assert set(trace.run_states.values()) <= {"success", "failed"}
+
+
+@settings(max_examples=150)
+@given(seed=SEEDS)
+def test_a_mapped_task_has_as_many_instances_as_its_source_has_values(seed: int) -> None:
+    """One source: the length that its last try returned, or how many of its instances succeeded."""
+    scenario = mapped_scenario(Random(seed))
+    trace, dag = dk.simulate(scenario), scenario.dag
+    final = trace.final_states
+    for run in range(scenario.runs["d"].count):
+        mine = {trace.task_of(label)[1:3]: s for label, s in final.items() if trace.task_of(label)[3] == run}
+        for task in dag:
+            if task.expand is None or len(task.expand) > 1:
+                continue
+            (source,) = task.expand.values()
+            indexes = sorted(i for t, i in mine if t == task.task_id)
+            if isinstance(source, int):
+                assert indexes == (list(range(source)) or [-1])
+            elif indexes != [-1]:
+                over = [s for (t, _), s in mine.items() if t == source]
+                if (source, -1) in mine:
+                    assert over == ["success"]
+                else:
+                    assert len(indexes) == over.count("success")
+                assert indexes == list(range(len(indexes)))
 
 
 # ---- pacings -----------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ Each format is one small module with ``NAME``, ``TITLE``, ``DEFINITION`` (where 
 from __future__ import annotations
 
 import os
+import re
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
@@ -88,7 +89,7 @@ def load(path_or_text: Any, format: str | None = None, **options: Any) -> Loaded
 def _manifest(given: Any) -> Any:
     """A directory means the dbt manifest in it."""
     if isinstance(given, (str, Path)) and len(str(given)) < 4096 and os.path.isdir(given):
-        return dbt.manifest_in(Path(given)) or given
+        return dbt.manifest_in(Path(given))
     return given
 
 
@@ -106,7 +107,7 @@ def _recognised(source: Source, options: dict[str, Any]) -> Loaded:
         for reader in (share, dot, airflow_source, table, edges):
             if reader.matches_text(text):
                 return _read(reader, options, source)
-        documents = parse_yaml(source)
+        documents = _documents(source)
         for reader in (argo, github, gitlab, airflow_runs):
             for document in documents:
                 if reader.matches(document):
@@ -115,6 +116,22 @@ def _recognised(source: Source, options: dict[str, Any]) -> Loaded:
     raise source.bad(
         "a Dag in a known format", _glimpse(source, data), f"Name its format=: {choices(READERS, 20)}."
     )
+
+
+_YAML = re.compile(r"^(?:---|[ ]*(?:- +)?[\w.\"'/$-]+ *:(?: |$))", re.MULTILINE)
+"""What a YAML file of any known format has: a line that begins with a key."""
+
+
+def _documents(source: Source) -> list[Any]:
+    """The YAML documents of a text. Prose is called prose: a parser's complaint about it would help nobody."""
+    first = source.text.lstrip().partition("\n")[0]
+    prose = len(first.split()) > 3 and ":" not in first or first.startswith("# ")
+    try:
+        return parse_yaml(source)
+    except FormatError:
+        if _YAML.search(source.text) and not prose:
+            raise
+        return []
 
 
 def _read(reader: ModuleType, options: dict[str, Any], *given: Any) -> Loaded:

@@ -53,7 +53,8 @@ def read(source: Source, *, dag_id: str | None = None) -> Loaded:
     for sentence in list(remarks)[:MAX_REMARKS]:
         draft.note(sentence)
     if len(remarks) > MAX_REMARKS:
-        draft.note(f"{len(remarks) - MAX_REMARKS} further remarks were left out.")
+        more = len(remarks) - MAX_REMARKS
+        draft.note(f"{more} further {'remark was' if more == 1 else 'remarks were'} left out.")
     for node in model.nodes.values():
         draft.task(
             node.task_id, [up.task_id for up in node.up if up.dag is model], **_parameters(draft, node)
@@ -126,7 +127,8 @@ def _chosen(source: Source, reader: Reader, dag_id: str | None, remarks: dict[st
         )
     loose = [node.task_id for node in reader.loose if node.dag is None]
     if loose:
-        remarks.setdefault(f"{len(loose)} tasks belong to no Dag and were left out: {choices(loose)}.")
+        belong = "task belongs to no Dag and was" if len(loose) == 1 else "tasks belong to no Dag and were"
+        remarks.setdefault(f"{len(loose)} {belong} left out: {choices(loose)}.")
     return model
 
 

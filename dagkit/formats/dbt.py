@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..errors import choices, shown
+from ..errors import FormatError, choices, shown
 from .draft import Draft, label, seconds
 from .loaded import Loaded, Run, moment
 from .safe import as_dict, as_list, parse_json
@@ -251,9 +251,32 @@ def _run(nodes: dict[str, dict[str, Any]], times: dict[str, dict[str, Any]]) -> 
     return Run.from_times(rows)
 
 
-def manifest_in(folder: Path) -> Path | None:
-    """The manifest of a dbt project or target directory."""
-    return next(
-        (path for path in (folder / "manifest.json", folder / "target" / "manifest.json") if path.is_file()),
-        None,
+def manifest_in(folder: Path) -> Path:
+    """The manifest of a dbt project or target directory: by its name, else the only one whose name has the word.
+
+    Raises FormatError if there is none, or if several could be meant.
+    """
+    places = folder, folder / "target"
+    for place in places:
+        if (place / "manifest.json").is_file():
+            return place / "manifest.json"
+    for place in places:
+        named = [path for path in sorted(place.glob("*manifest*.json")) if "semantic" not in path.name]
+        if len(named) == 1:
+            return named[0]
+        if named:
+            raise FormatError(
+                f"load: expected one manifest in folder '{shown(folder.name or folder)}', found "
+                f"{choices(path.name for path in named)}. Load the one you mean."
+            )
+    raise FormatError(
+        f"load: no manifest.json in folder '{shown(folder.name or folder)}'; found {_content(folder)}. "
+        "A folder is read as a dbt project; give the file itself for any other format."
     )
+
+
+def _content(folder: Path) -> str:
+    try:
+        return choices(sorted(path.name for path in folder.iterdir())) or "nothing"
+    except OSError as problem:
+        return f"that it cannot be read ({shown(problem.strerror)})"

@@ -221,11 +221,13 @@ class Loaded:
         report += [f"Dependencies were taken from Dag '{shown(shape.dag_id)}'."]
         if missing:
             report.append(
-                f"{len(missing)} tasks have no recorded duration (counted as 0): {choices(missing)}."
+                f"{counted(len(missing), 'task has', 'tasks have')} no recorded duration (counted as 0): "
+                f"{choices(missing)}."
             )
         if extra:
             report.append(
-                f"{len(extra)} recorded tasks are not in that Dag and were left out: {choices(extra)}."
+                f"{counted(len(extra), 'recorded task is', 'recorded tasks are')} not in that Dag and left out: "
+                f"{choices(extra)}."
             )
         return Loaded(
             Dag(shape.dag_id, made, **shape.options()),
@@ -240,8 +242,9 @@ class Loaded:
     def __repr__(self) -> str:
         run = f", run of {len(self.run)}" if self.run else ""
         return (
-            f"Loaded('{shown(self.dag.dag_id)}', {self.format}, {len(self.dag)} tasks, {len(self.dag.edges)} "
-            f"dependencies, unit {self.unit}{run}, {len(self.report)} remarks)"
+            f"Loaded('{shown(self.dag.dag_id)}', {self.format}, {counted(len(self.dag), 'task')}, "
+            f"{counted(len(self.dag.edges), 'dependency', 'dependencies')}, unit {self.unit}{run}, "
+            f"{counted(len(self.report), 'remark')})"
         )
 
     def _repr_html_(self) -> str:
@@ -260,6 +263,15 @@ class Loaded:
         rows = "".join(f"<tr><th>{name}</th><td>{escape(shown(value))}</td></tr>" for name, value in facts)
         items = "".join(f"<li>{escape(shown(sentence, 600))}</li>" for sentence in self.report)
         return f"<table><tbody>{rows}</tbody></table>" + (f"<ul>{items}</ul>" if items else "")
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "remark"), counted(2, "dependency", "dependencies")
+    ('1 remark', '2 dependencies')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _ceil(value: Any, size: Fraction) -> int:

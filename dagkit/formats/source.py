@@ -68,9 +68,10 @@ def open_source(path_or_text: Any) -> Source:
         return Source("the text", checked_text(path_or_text, "the text"))
     if not path_or_text.strip():
         raise FormatError("load: expected a path or a text, found an empty text. Give a file's path.")
+    start = "" if os.path.isabs(path_or_text) else " (it starts at the current directory)"
     raise FormatError(
         f"load: no file is called '{shown(path_or_text)}', and a text would have a line break or a"
-        " brace. Check the path (it starts at the current directory)."
+        f" brace. Check the path{start}."
     )
 
 

@@ -191,7 +191,7 @@ def test_tasks_outside_every_dag_are_told() -> None:
     loaded = load(
         HEAD + "x = EmptyOperator(task_id='x')\nwith DAG('d'):\n    y = EmptyOperator(task_id='y')\n"
     )
-    assert "x" in remark(loaded, "1 tasks belong to no Dag")
+    assert "x" in remark(loaded, "1 task belongs to no Dag")
 
 
 def test_nothing_is_run(tmp_path: Path) -> None:

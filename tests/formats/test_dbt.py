@@ -160,3 +160,20 @@ def test_a_real_project(samples_dir: Path) -> None:
     assert loaded.run is not None and len(loaded.run) == 40
     assert len(loaded.missing) == 7  # the seeds were loaded in an earlier invocation
     assert loaded.recorded_makespan is not None and longest_path(loaded) <= loaded.recorded_makespan
+
+
+def test_a_folder_whose_manifest_has_a_longer_name(tmp_path: Path) -> None:
+    shutil.copy(DBT / "manifest.json", tmp_path / "shop-manifest-v12.json")
+    shutil.copy(DBT / "run_results.json", tmp_path / "shop-run_results.json")
+    (tmp_path / "semantic_manifest.json").write_text("{}", encoding="utf-8")
+    found, usual = load(tmp_path), load(DBT)
+    assert found.dag.edges == usual.dag.edges and found.recorded_makespan == usual.recorded_makespan
+    shutil.copy(DBT / "manifest.json", tmp_path / "other-manifest.json")
+    with pytest.raises(FormatError, match="expected one manifest in folder .*other-manifest.json, shop-manifest"):
+        load(tmp_path)
+
+
+def test_a_folder_without_a_manifest_says_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
+    with pytest.raises(FormatError, match=f"no manifest.json in folder '{tmp_path.name}'; found notes.txt"):
+        load(tmp_path)

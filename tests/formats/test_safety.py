@@ -126,8 +126,8 @@ def test_byte_order_marks_and_line_ends(encoding: str, tmp_path: Path) -> None:
 
 
 def test_paths_that_are_no_files(tmp_path: Path) -> None:
-    refused(tmp_path, "expected a regular file, found a directory. Give the file itself")
-    refused(str(tmp_path), "expected a regular file, found a directory")
+    refused(tmp_path, "load: no manifest.json in folder '.*'; found nothing. A folder is read as a dbt project")
+    refused(str(tmp_path), "load: no manifest.json in folder")
     refused(tmp_path / "gone", "file 'gone': cannot be opened \\(No such file")
     refused("gone.json", "load: no file is called 'gone.json', and a text would have a line break or a brace")
     refused("", "load: expected a path or a text, found an empty text")
@@ -491,3 +491,26 @@ def test_circles_behind_circles_are_walked_once() -> None:
 )
 def test_the_refusal_says_what_it_saw(text: str, found: str) -> None:
     refused(text, f"expected a Dag in a known format, found .*{found}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# My project\n\nRun it: `make all`\n\n* one: two\n",
+        "This is a note about our pipeline.\nIt runs every day: at six, that is.\n",
+        "\tCopyright (c) somebody\n\n  1. Definitions. \"License\" means: this\n",
+        "Title\n=====\n\n.. note:: `x` @ %\n",
+    ],
+)
+def test_prose_is_called_prose(text: str, tmp_path: Path) -> None:
+    (tmp_path / "README.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(FormatError) as caught:
+        load(tmp_path / "README.txt")
+    said = str(caught.value)
+    assert "expected a Dag in a known format, found a text that begins" in said and "YAML" not in said
+
+
+def test_a_full_path_is_not_told_where_paths_start() -> None:
+    with pytest.raises(FormatError) as caught:
+        load(str(Path.cwd().anchor) + "nope.json")
+    assert "no file is called" in str(caught.value) and "current directory" not in str(caught.value)

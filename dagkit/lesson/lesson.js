@@ -36,7 +36,7 @@ function question(section, answered) {
   const sure = radios("How sure are you?", `${name}-sure`, SURE.map((s) => ({ value: s, label: s })), () => {});
   sure.classList.add("dl-row");
   sure.prepend(h("span", { "aria-hidden": true }, "How sure?"));
-  const commit = h("button.dl-primary", { type: "submit", disabled: true }, withReplies ? "Commit" : "Keep my answer");
+  const commit = h("button.dl-primary", { type: "submit", disabled: true }, withReplies ? "Commit to it" : "Keep my answer");
   const skip = h("button", { type: "button", onclick: () => answer(null) }, "Skip");
   const reply = h("div", { role: "status" });
   const form = h("form", { onsubmit: (event) => { event.preventDefault(); answer(checked(options)); } },

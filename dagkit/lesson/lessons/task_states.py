@@ -152,7 +152,7 @@ GIST = (
 MAP = Chart(
     "the life of a task instance",
     (
-        Node("1 Dag stored", "the processor's part", "The Dag processor reads the file and stores a serialized "
+        Node("1 Dag stored", "by the processor", "The Dag processor reads the file and stores a serialized "
              "version. The scheduler never runs your file: it reads this version."),
         Node("2 run created", "interval or asset", "A run gathers one task instance per task. All of them "
              "begin in **none**."),

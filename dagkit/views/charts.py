@@ -94,7 +94,7 @@ def _overlap(a: Box, b: Box) -> bool:
 def _floor(plot: Plot, floor: float) -> tuple[float, float, str]:
     """Where the floor is named, and how."""
     y = plot.y(floor) + (15 if plot.y(floor) < BASE - 19 else -6)
-    return LEFT + 6, y, f"floor {brief(floor)}: the critical path"
+    return LEFT + 26, y, f"floor {brief(floor)}: the critical path"
 
 
 def _knee(plot: Plot, knee: float, height: float) -> list[str]:

@@ -35,7 +35,7 @@ _WHERE = {
     ".weights": "priority_totals",
 }
 _LAZY = {name: module for module, names in _WHERE.items() for name in names.split()}
-_MODULES = ("formats", "lesson", "naive", "planning", "states", "views")
+_MODULES = ("bridge", "museum", "formats", "lesson", "naive", "planning", "states", "views")
 
 
 def __getattr__(name: str) -> Any:

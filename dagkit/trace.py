@@ -348,7 +348,12 @@ class Trace:
         >>> print(simulate(examples.orders()).explain("extract_users", tick=1))
         extract_users is scheduled: pool 'db' is full (1 of 1 used by extract_orders).
         """
-        return _explain.explain(self, self._ti(task, run, dag_id), self._check_tick(tick))
+        ti, tick = self._ti(task, run, dag_id), self._check_tick(tick)
+        if not self._exists(ti, tick):
+            begins = max(self._joined.get(ti, 0), self._born.get(ti, 0), self._run_of[ti].due)
+            raise DagkitError(f"'{shown(self._label(ti))}' does not exist at tick {tick}; it appears at tick {begins}. "
+                              "Ask for a later tick.")
+        return _explain.explain(self, ti, tick)
 
     def why(self, task: str, *, run: int | None = None, dag_id: str | None = None) -> pd.DataFrame:
         """The reasons of one task instance over time, as intervals of ticks (both ends included)."""

@@ -118,20 +118,27 @@ def _recognised(source: Source, options: dict[str, Any]) -> Loaded:
     )
 
 
-_YAML = re.compile(r"^(?:---|[ ]*(?:- +)?[\w.\"'/$-]+ *:(?: |$))", re.MULTILINE)
-"""What a YAML file of any known format has: a line that begins with a key."""
+_YAML = re.compile(r"""(?:---|%|[-?!&] *|["'{\[]|[\w./$@<+-]+ *:(?:\s|$)|[^:#]+:$)""")
+"""How the first line of a YAML file begins that is no comment: a mark, or a key."""
 
 
 def _documents(source: Source) -> list[Any]:
     """The YAML documents of a text. Prose is called prose: a parser's complaint about it would help nobody."""
-    first = source.text.lstrip().partition("\n")[0]
-    prose = len(first.split()) > 3 and ":" not in first or first.startswith("# ")
     try:
         return parse_yaml(source)
     except FormatError:
-        if _YAML.search(source.text) and not prose:
-            raise
-        return []
+        if _prose(source):
+            return []
+        raise
+
+
+def _prose(source: Source) -> bool:
+    """Whether a text is plainly no YAML, by its file's name or by its first line that is no comment."""
+    if source.path is not None and source.path.suffix.lower() in (".md", ".rst", ".txt"):
+        return True
+    lines = (line.strip() for line in source.text.split("\n"))
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    return _YAML.match(first) is None
 
 
 def _read(reader: ModuleType, options: dict[str, Any], *given: Any) -> Loaded:

@@ -41,7 +41,8 @@ def from_object(graph: Any, **options: Any) -> Loaded:
     dag = from_networkx(nx.relabel_nodes(graph, names) if names else graph, **options)
     missing = tuple(names[n] for n, data in graph.nodes(data=True) if not is_number(data.get("duration")))
     if missing:
-        report.append(f"{len(missing)} nodes have no attribute 'duration' (counted as 1).")
+        having = "node has" if len(missing) == 1 else "nodes have"
+        report.append(f"{len(missing)} {having} no attribute 'duration' (counted as 1).")
     return Loaded(dag, NAME, report[all(type(n) is str for n in names) :], missing=missing)
 
 

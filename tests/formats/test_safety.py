@@ -503,11 +503,17 @@ def test_the_refusal_says_what_it_saw(text: str, found: str) -> None:
     ],
 )
 def test_prose_is_called_prose(text: str, tmp_path: Path) -> None:
-    (tmp_path / "README.txt").write_text(text, encoding="utf-8")
-    with pytest.raises(FormatError) as caught:
-        load(tmp_path / "README.txt")
-    said = str(caught.value)
-    assert "expected a Dag in a known format, found a text that begins" in said and "YAML" not in said
+    for name in ("README", "notes.txt"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        with pytest.raises(FormatError) as caught:
+            load(tmp_path / name)
+        said = str(caught.value)
+        assert "expected a Dag in a known format, found a text that begins" in said and "YAML" not in said
+
+
+def test_a_broken_workflow_under_a_comment_is_still_told_its_line() -> None:
+    refused("# CI for the shop\n\non: push\njobs: [\n", "expected YAML, found .* at line")
+    refused("build app:\n  script: [\n", "expected YAML, found .* at line")
 
 
 def test_a_full_path_is_not_told_where_paths_start() -> None:

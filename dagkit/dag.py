@@ -210,7 +210,7 @@ class Dag:
                               f"{nearest(task_id, self._tasks)} Its tasks: {choices(self._tasks)}.") from None
 
     def __repr__(self) -> str:
-        return f"Dag('{shown(self.dag_id)}', {len(self)} tasks)"
+        return f"Dag('{shown(self.dag_id)}', {len(self)} task{'' if len(self) == 1 else 's'})"
 
     def draw(self, **options: Any) -> Any:
         """A picture of the Dag, see ``dagkit.views.draw``."""

@@ -200,7 +200,7 @@ class Dag:
         return iter(self._tasks.values())
 
     def __contains__(self, task_id: object) -> bool:
-        return task_id in self._tasks
+        return isinstance(task_id, str) and task_id in self._tasks
 
     def __getitem__(self, task_id: str) -> Task:
         try:

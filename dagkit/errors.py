@@ -38,11 +38,20 @@ def shown(text: object, limit: int = 60) -> str:
     >>> len(shown("x" * 10_000))
     60
     """
-    raw = str(text)
+    raw = text if isinstance(text, str) else _as_text(text)
     cut = raw[: limit + 1]
     if not cut.isprintable():
         cut = "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in cut)
     return cut if len(cut) <= limit else cut[: limit - 3] + "..."
+
+
+def _as_text(value: object) -> str:
+    try:
+        return str(value)
+    except ValueError:                                    # Python does not print integers of over 4,300 digits
+        return "a very large number"
+    except Exception:  # noqa: BLE001  (somebody else's __str__)
+        return f"a {type(value).__name__}"
 
 
 def quoted(value: object) -> str:

@@ -86,6 +86,7 @@ REFUSED = {
     "include_deferred": (lambda: dk.Pool(1, "no"), ["pool: include_deferred must be True or False, not 'no'"]),
     "pacing": (lambda: dk.Config(pacing=ARRAY), ["config: pacing must be one of lesson, airflow"]),
     # waits, faults, executors, rules
+    "huge mode": (lambda: dk.Sensor(mode=10**5000), ["Sensor: mode", "not 'a very large number'"]),
     "mode": (lambda: dk.Sensor(mode=ARRAY), ["Sensor: mode must be one of poke, reschedule"]),
     "soft_fail": (lambda: dk.Sensor(soft_fail=1), ["Sensor: soft_fail must be True or False, not 1"]),
     "defaults": (lambda: dk.HumanInput(defaults="x"), ["HumanInput: defaults must be True or False, not 'x'"]),

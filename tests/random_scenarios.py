@@ -51,6 +51,14 @@ def random_tasks(rng: Random, size: int, *, rules: list[str], kinds: float = 0.1
         if past and rng.random() < 0.3:
             spec[rng.choice(("depends_on_past", "wait_for_downstream"))] = True
         specs[t] = spec
+    if size > 2 and rng.random() < 2 * kinds:
+        setup, teardown = (names[i] for i in sorted(rng.sample(range(size), 2)))
+        for name, kind in ((setup, "is_setup"), (teardown, "is_teardown")):
+            for other in ("branch", "short_circuit", "empty", "is_setup", "is_teardown"):
+                specs[name].pop(other, None)
+            specs[name][kind] = True
+        specs[teardown] |= {"trigger_rule": "all_success", "on_failure_fail_dagrun": rng.random() < 0.5,
+                            "upstream": list(dict.fromkeys([*specs[teardown]["upstream"], setup]))}
     declared = rng.sample(names, size)
     return [dk.Task(t, **specs[t]) for t in declared]
 

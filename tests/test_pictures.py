@@ -17,4 +17,5 @@ def test_no_picture_is_stale_or_missing():
     shown = re.findall(r"]\(docs/([\w.-]+\.svg)", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert shown and sorted(shown) == sorted(made.pictures())
     for name, svg in made.pictures().items():
-        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == svg, f"docs/{name} is stale: run tools/make_pictures.py"
+        saved = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert saved == svg, f"docs/{name} is stale: run tools/make_pictures.py"

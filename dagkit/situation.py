@@ -326,6 +326,10 @@ class Situation(Usage):
         if trigger_rules.verdict(plan.rule[task], [int(codes[u]) for t in plan.up[task]
                                                    for u in relevant(view, ti, run, t)]) == NAMES[state]:
             return None
+        left_out = [u for t in plan.skipped_by.get(task, ()) for u in run.tis(t) if int(codes[u]) == SUCCESS]
+        if state == SKIPPED and left_out:
+            kind = "branch" if plan.tasks[self.trace._task_of[left_out[0]]].branch is not None else "short_circuit"
+            return kind, f"{_CAUSES[kind]} ({self._names(left_out)}).", left_out, ""
         setups = [u for t in plan.indirect_setups.get(task, ()) for u in relevant(view, ti, run, t)
                   if int(codes[u]) in (FAILED, UPSTREAM_FAILED, SKIPPED)]
         if setups:

@@ -81,6 +81,7 @@ class Sim:
         self.fresh: list[int] = []                     # mapped instances that appeared in this phase
         self.returned: dict[int, int] = {}             # producers: the length of the list they returned
         self.revised: set[tuple[int, Run]] = set()     # mapped tasks whose width was checked again after a clear
+        self.expanded: dict[Run, None] = {}            # airflow pacing: runs in which this pass expanded a mapped task
         self.ended_runs: list[Run] = []                # runs without unfinished TIs, verdict pending
         self.contested = any(plan.contested for plan in plans)
         self.stirred = True                            # a queued run may be able to start

@@ -89,13 +89,17 @@ def wait_for_retry(sim: Sim, ti: int, cause: str | None) -> None:
 
 
 def _skip_others(sim: Sim, run: Run, task: int) -> None:
-    """A branch or short circuit writes skipped on the tasks it leaves out, whatever their trigger rules."""
+    """A branch or short circuit writes skipped on the tasks it leaves out, whatever their trigger rules.
+
+    It asks for tasks, not for instances: those of a mapped task that has expanded are not reached. A direct child
+    is skipped in the next pass all the same (NotPreviouslySkippedDep); one further down goes by its own rule.
+    """
     if run.plan.tasks[task].latest_only and not _is_late(sim, run):
         sim.let_pass.add(run.ti[task])
         return
     for t in run.plan.skips.get(task, ()):
         for ti in run.tis(t):
-            if sim.state[ti] not in UNTOUCHED_BY_SKIP and sim.state[ti] != SKIPPED:
+            if sim.state[ti] not in UNTOUCHED_BY_SKIP and sim.state[ti] != SKIPPED and ti not in sim.map_index:
                 stop(sim, ti, SKIPPED, "branch" if run.plan.tasks[task].branch is not None else "short_circuit")
 
 

@@ -132,6 +132,8 @@ def expand(sim: Sim, ti: int) -> bool:
     run, task = sim.run_of[ti], sim.task_of[ti]
     if task not in run.plan.mapped or task in run.instances:
         return task in run.plan.mapped and _revise(sim, ti, run, task)
+    if not sim.cascade:
+        sim.expanded[run] = None
     lengths = [pushed(sim, run, s) for s in sources(run.plan, task).values()]
     if any(n is None for n in lengths):
         decide.set_state(sim, ti, "upstream_failed")

@@ -26,13 +26,17 @@ def update(sim: Sim) -> None:
     _start_queued(sim)
     while ended := [run for run in sim.ended_runs if run.left == 0 and run.state == "running"] + stuck(sim):
         sim.ended_runs = []
-        for run in dict.fromkeys(ended):
-            end(sim, run, *((verdict(sim, run), None) if run.left == 0 else ("failed", "deadlock")))
-        if sim.cascade:
-            _start_queued(sim)
-        elif any(sim.waiting_runs):
-            sim.calendar.source[sim.now + 1].append(due)
+        _judge(sim, ended)
     sim.ended_runs = []
+
+
+def _judge(sim: Sim, ended: list[Run]) -> None:
+    for run in dict.fromkeys(ended):
+        end(sim, run, *((verdict(sim, run), None) if run.left == 0 else ("failed", "deadlock")))
+    if sim.cascade:
+        _start_queued(sim)
+    elif any(sim.waiting_runs):
+        sim.calendar.source[sim.now + 1].append(due)
 
 
 def stirred(sim: Sim) -> bool:
@@ -207,6 +211,9 @@ def after_pass(sim: Sim, before: int) -> None:
     deadlocked. Source: _are_premature_tis, models/dagrun.py, Airflow 3.3.2.
     """
     sim.unseen.clear()
+    if sim.expanded:                  # a pass that expands a mapped task counts again what is left before it judges
+        _judge(sim, [run for run in sim.expanded if run.left == 0 and run.state == "running"])
+        sim.expanded.clear()
     if not sim.contested:
         return
     contested = [run for run in sim.runs if run.plan.contested and run.state == "running" and run.left]

@@ -301,6 +301,64 @@ def test_an_empty_operator_takes_no_place() -> None:
     assert trace.tries["a"] == 1 and trace.run_state == "success"
 
 
+# ---- mapped tasks: each of these was put to Airflow 3.3.2 itself ---------------------------------------------------
+
+
+def test_a_branch_reaches_the_instances_of_a_literal_only_in_the_next_pass() -> None:
+    """The branch asks for ``m``, which has no instance of that name any more; the pass after finds them left out."""
+    trace = play(dk.Task("b", branch=[]), dk.Task("m", "b", expand={"x": 2}), dk.Task("j", "m", trigger_rule="all_done"),
+                 pacing="airflow")
+    assert trace.final_states == {"b": "success", "m[0]": "skipped", "m[1]": "skipped", "j": "success"}
+    assert [(e.tick, e.cause) for e in trace.events.itertuples() if e.new == "skipped"] == [(2, "trigger_rule")] * 2
+    assert trace.explain("m[0]").code == "branch"
+
+
+@pytest.mark.parametrize("pacing", ["lesson", "airflow"])
+def test_a_short_circuit_does_not_reach_instances_further_down(pacing: str) -> None:
+    trace = play(dk.Task("b", short_circuit="hard"), dk.Task("m", "b"),
+                 dk.Task("n", "m", expand={"x": 2}, trigger_rule="all_done"), dk.Task("j", "n", trigger_rule="all_done"),
+                 pacing=pacing)
+    assert trace.final_states == {"b": "success", "m": "skipped", "n[0]": "success", "n[1]": "success", "j": "skipped"}
+
+
+def test_a_pass_that_expands_judges_what_it_has_just_set() -> None:
+    """Otherwise the verdict comes with the pass after the last state."""
+    empty = play(dk.Task("p", returns=2), dk.Task("m", "p", expand={"x": "p", "y": 0}), pacing="airflow")
+    assert (empty.final_states["m"], empty.last_tick, empty.run().ended) == ("skipped", 2, 2)
+    plain = play(dk.Task("p"), dk.Task("m", "p", trigger_rule="one_failed"), pacing="airflow")
+    assert (plain.final_states["m"], plain.last_tick, plain.run().ended) == ("skipped", 2, 3)
+
+
+@pytest.mark.parametrize("pacing", ["lesson", "airflow"])
+@pytest.mark.parametrize("rule, source, final", [
+    ("always", "fail", "upstream_failed"), ("always", "skip", "upstream_failed"), ("all_done", "skip", "skipped"),
+    ("one_success", "fail", "upstream_failed"), ("one_success", "skip", "skipped"), ("none_failed", "skip", "skipped"),
+    ("all_failed", "fail", "upstream_failed"), ("all_skipped", "fail", "upstream_failed")])
+def test_no_rule_saves_a_mapped_task_from_its_source(rule: str, source: str, final: str, pacing: str) -> None:
+    """``always`` does not even wait for the list. Where the rule itself says skipped and the source has failed, the
+    answer of Airflow differs from process to process (it applies its dependencies in the order of a set)."""
+    trace = play(dk.Task("p"), dk.Task("q"), dk.Task("m", ["p", "q"], expand={"x": "p"}, trigger_rule=rule),
+                 outcomes={"p": [source], "q": ["skip"]}, pacing=pacing)
+    assert trace.final_states["m"] == final
+
+
+def test_what_undoes_one_mapped_task_undoes_those_mapped_over_it_in_the_same_pass() -> None:
+    trace = play(dk.Task("p", returns=4), dk.Task("m1", "p", expand={"x": "p"}, trigger_rule="one_failed"),
+                 dk.Task("m2", "m1", expand={"x": "m1"}, trigger_rule="none_failed"),
+                 dk.Task("d", "m2", trigger_rule="all_failed"), pacing="airflow")
+    assert ticks(trace, "skipped") == {"m1": [2], "m2": [2], "d": [3]}
+
+
+@pytest.mark.parametrize("pacing", ["lesson", "airflow"])
+@pytest.mark.parametrize("source, final", [("fail", "upstream_failed"), ("skip", "skipped")])
+def test_expanded_instances_share_the_fate_of_a_cleared_source(source: str, final: str, pacing: str) -> None:
+    trace = play(dk.Task("p", returns=2), dk.Task("m", expand={"x": "p"}), dk.Task("j", "m"), pacing=pacing,
+                 changes=[(9, {"clear": ["p", "m", "j"], "outcomes": {"p": [source]}})])
+    assert {label: trace.final_states[label] for label in ("m[0]", "m[1]", "j")} == dict.fromkeys(
+        ("m[0]", "m[1]", "j"), final)
+    assert trace.tries["m[0]"] == 1
+
+
 # ---- deadlock ------------------------------------------------------------------------------------------------------
 
 

@@ -79,7 +79,8 @@ def timelines(trace: Trace, tis: Sequence[int]) -> dict[int, list[tuple[int, int
             for ti in known:
                 line, twin = found[ti], same[ti]
                 assert twin is not None
-                if line and tick != start and twin not in moved and then._run_of[twin].ended != tick and _keeps(
+                turned = any(t == tick for t, _ in then._run_of[twin].history)
+                if line and tick != start and twin not in moved and not turned and _keeps(
                         line[-1][2], NAMES[situation.codes[twin]]):
                     continue
                 why = situation.reason(twin)

@@ -21,7 +21,7 @@ from .trace import Trace
 from .waits import wait_from_json, wait_to_json
 
 FORMAT = 1
-_RUN_FIELDS = ("state", "due", "started", "ended", "cause", "triggered")
+_RUN_FIELDS = ("state", "due", "started", "ended", "cause", "triggered", "history")
 
 
 def dag_to_json(dag: Dag) -> dict[str, Any]:

@@ -117,16 +117,17 @@ class Situation(Usage):
             return "run_not_due", f"its run has not begun; it falls due at tick {run.due}.", (), ""
         if paused := self._paused(run):
             return paused
-        if run.started is None or run.started > self.tick:
+        run_state = run.state_at(self.tick)
+        if run_state == "queued":
             cap = run.plan.dag.max_active_runs
-            ahead = [r for r in self.trace._runs if r.plan.number == run.plan.number and r.started is not None
-                     and r.started <= self.tick and (r.ended is None or r.ended > self.tick)]
+            ahead = [r for r in self.trace._runs if r.plan.number == run.plan.number
+                     and r.state_at(self.tick) == "running"]
             if len(ahead) < cap:
                 return "next_pass", "its run is queued; the scheduler starts it in its next pass.", (), ""
             return ("max_active_runs", f"its run is queued: {len(ahead)} of max_active_runs {cap} are running "
                     f"({choices(r.label for r in ahead)}).", (), "raise max_active_runs")
-        if run.ended is not None and run.ended <= self.tick:
-            return "run_ended", f"its run has ended ({run.state}), so nobody looks at it any more.", (), "clear the task"
+        if run_state != "running":
+            return "run_ended", f"its run has ended ({run_state}), so nobody looks at it any more.", (), "clear the task"
         return self._dependencies(ti, run)
 
     def _dependencies(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
@@ -173,8 +174,9 @@ class Situation(Usage):
     # ---- scheduled --------------------------------------------------------------------------------------------
 
     def _scheduled(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
-        if run.ended is not None and run.ended <= self.tick:
-            return "run_ended", f"its run has ended ({run.state}), so it is not queued any more.", (), "clear the task"
+        run_state = run.state_at(self.tick)
+        if run_state in ("success", "failed"):
+            return "run_ended", f"its run has ended ({run_state}), so it is not queued any more.", (), "clear the task"
         if paused := self._paused(run):
             return paused
         key = id(run), run.plan.cls[self.trace._task_of[ti]]

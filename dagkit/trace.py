@@ -145,8 +145,11 @@ class Trace:
         run = self._run_of[ti]
         return run.plan.dag.dag_id, self._task_id(ti), self._map_index.get(ti, -1), run.number
 
-    def _ti(self, task: str, run: int | None = None, dag_id: str | None = None) -> int:
-        """The TI a label means. ``run`` and ``dag_id`` are needed only where several would fit."""
+    def _ti(self, task: str, run: int | None = None, dag_id: str | None = None, tick: int | None = None) -> int:
+        """The TI a label means. ``run`` and ``dag_id`` are needed only where several would fit.
+
+        Before a mapped task expands, its bare id means the one TI that there is at that ``tick``.
+        """
         if run is None and dag_id is None and task in self._by_label:
             return self._by_label[task]
         if not isinstance(task, str):
@@ -157,8 +160,9 @@ class Trace:
                 for r in self._runs:
                     if r.plan.number == plan.number and run in (None, r.number) and run_no in (None, r.number):
                         found += [ti for ti in r.tis(t) if index in (None, self._map_index.get(ti))]
-        if len(found) == 1:
-            return found[0]
+        there = [ti for ti in found if tick is None or self._exists(ti, tick)]
+        if len(there) == 1 or len(found) == 1:
+            return (there or found)[0]
         if not found:
             raise DagkitError(f"no task instance '{shown(task)}'"
                               + (f" in run {run}" if run is not None else "")
@@ -348,7 +352,8 @@ class Trace:
         >>> print(simulate(examples.orders()).explain("extract_users", tick=1))
         extract_users is scheduled: pool 'db' is full (1 of 1 used by extract_orders).
         """
-        ti, tick = self._ti(task, run, dag_id), self._check_tick(tick)
+        tick = self._check_tick(tick)
+        ti = self._ti(task, run, dag_id, tick)
         if not self._exists(ti, tick):
             begins = max(self._joined.get(ti, 0), self._born.get(ti, 0), self._run_of[ti].due)
             raise DagkitError(f"'{shown(self._label(ti))}' does not exist at tick {tick}; it appears at tick {begins}. "

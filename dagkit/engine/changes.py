@@ -95,7 +95,8 @@ def clear(sim: Sim, labels: Any, *, fresh_script: bool = False) -> None:
 
 def _clear_one(sim: Sim, ti: int, run: Run, task: int, fresh_script: bool) -> None:
     if run.state in ("success", "failed"):
-        run.state, run.ended, run.cause = "queued", None, None
+        run.enter("queued", sim.now)
+        run.ended = run.cause = None
         queue = [*sim.waiting_runs[run.plan.number], run]
         sim.waiting_runs[run.plan.number] = deque(sorted(queue, key=lambda r: (r.due, r.number)))
         sim.stirred = True

@@ -31,7 +31,7 @@ class Run:
     """
 
     __slots__ = ("plan", "number", "ti", "instances", "left", "state", "due", "started", "ended", "logical", "heads",
-                 "cause", "triggered", "deadline")
+                 "cause", "triggered", "deadline", "history")
 
     def __init__(self, plan: Plan, number: int, first: int, due: int):
         self.plan, self.number, self.due, self.logical = plan, number, due, (due, number)
@@ -44,11 +44,20 @@ class Run:
         self.heads: dict[int, Head] = {}
         self.cause: str | None = None
         self.deadline: int | None = None               # the tick at which dagrun_timeout fails it
+        self.history: list[tuple[int, str]] = []       # its states: (tick, state), queued at first
         self.triggered = False
 
     @property
     def label(self) -> str:
         return f"{self.plan.dag.dag_id}@{self.number}"
+
+    def enter(self, state: str, tick: int) -> None:
+        self.state = state
+        self.history.append((tick, state))
+
+    def state_at(self, tick: int) -> str:
+        """queued, running, success or failed at the end of a tick. A cleared run is queued again."""
+        return next((state for since, state in reversed(self.history) if since <= tick), "queued")
 
     def tis(self, task: int) -> Sequence[int]:
         """The TIs of a task: one, or all its mapped instances."""

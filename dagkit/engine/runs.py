@@ -134,7 +134,7 @@ def _room(run: Run) -> int:
 def begin(sim: Sim, run: Run) -> None:
     """The run goes from queued to running; its tasks without upstreams are looked at."""
     again = run.started is not None                        # a finished run in which something was cleared
-    run.state = "running"
+    run.enter("running", sim.now)
     sim.active[run.plan.number] += 1
     for task in range(run.plan.n) if again or sim.initial else run.plan.roots:
         for ti in run.tis(task):
@@ -159,7 +159,8 @@ def verdict(sim: Sim, run: Run) -> str:
 
 
 def end(sim: Sim, run: Run, state: str, cause: str | None = None) -> None:
-    run.state, run.ended, run.cause = state, sim.now, cause
+    run.enter(state, sim.now)
+    run.ended, run.cause = sim.now, cause
     number, dag = run.plan.number, run.plan.dag
     sim.active[number] -= 1
     sim.stirred = True

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import dagkit as dk
+from dagkit.dag import spec_of
 from dagkit.trigger_rules import RULES
 
 OUTCOMES = ("success", "success", "success", "fail", "fail", "fail_hard", "skip")
@@ -162,3 +163,33 @@ def mapped_scenario(rng: Random) -> dk.Scenario:
         executor=dk.LocalExecutor(handover=rng.choice((0, 1, 2))),
         config=dk.Config(pacing=rng.choice(("lesson", "airflow")), max_map_length=rng.choice((4, 1024)),
                          max_tis_per_query=rng.choice((0, 1, 16))))
+
+
+def waiting_scenario(rng: Random) -> dk.Scenario:
+    """Sensors, deferrals, human input, queues and workers, faults, pools that count deferred tasks."""
+    plain = random_scenario(rng) if rng.random() < 0.7 else mapped_scenario(rng)
+    dags = []
+    for dag in plain.dags:
+        specs = {task.task_id: spec_of(task) for task in dag}
+        for spec in specs.values():
+            if rng.random() < 0.35 and not spec.get("empty"):
+                spec["wait"] = rng.choice((
+                    dk.Sensor(rng.choice((None, 0, 9)), rng.choice(("poke", "reschedule")), 3, rng.choice((5, 20))),
+                    dk.Deferral(1, rng.choice((None, 0, 5)), 2, rng.choice((None, 3))),
+                    dk.HumanInput(1, rng.choice((None, 4)), 1, rng.choice((None, 3)), rng.random() < 0.5)))
+            spec["queue"] = rng.choice(("default", "default", "gpu"))
+        dags.append(dk.Dag.from_dict(specs, dag.dag_id, **dag.options()))
+    names = [task.task_id for dag in dags for task in dag]
+    faults = [rng.choice((dk.LoseWorker(rng.randint(1, 9), task=rng.choice(names)), dk.LoseScheduler(rng.randint(1, 9)),
+                          dk.LoseMessage(rng.randint(1, 9), rng.choice(names))))
+              for _ in range(rng.choice((0, 0, 1, 2)))]
+    workers = [dk.Worker(rng.randint(1, 3), "default", "w1"), dk.Worker(1, "gpu", "w2")][:rng.randint(1, 2)]
+    executor = rng.choice((plain.executor, dk.CeleryExecutor(workers=workers, handover=rng.choice((0, 1, 2))),
+                           dk.LocalExecutor(parallelism=2, remember_dispatched=False),
+                           dk.KubernetesExecutor(max_pods=2, handover=2)))
+    config = dataclasses.replace(
+        plain.config, task_queued_timeout=rng.choice((4, 60)), task_queued_timeout_check_interval=3,
+        task_instance_heartbeat_timeout=7, task_instance_heartbeat_timeout_detection_interval=3,
+        scheduler_health_check_threshold=4, triggerer_capacity=rng.choice((1, 1000)), triggerers=rng.choice((0, 1, 1)))
+    pools = {name: dk.Pool(pool.slots, rng.random() < 0.4) for name, pool in plain.pools.items()}
+    return plain.replace(dags=dags, runs=plain.runs, faults=faults, config=config, executor=executor, pools=pools)

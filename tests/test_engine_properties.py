@@ -24,6 +24,7 @@ from .random_scenarios import (
     random_changes,
     random_scenario,
     random_tasks,
+    waiting_scenario,
 )
 from .reference import Reference, Shape
 
@@ -430,6 +431,36 @@ def test_a_mapped_task_has_as_many_instances_as_its_source_has_values(seed: int)
                 else:
                     assert len(indexes) == over.count("success")
                 assert indexes == list(range(len(indexes)))
+
+
+# ---- waits, workers, losses --------------------------------------------------------------------------------------
+
+
+@settings(max_examples=120)
+@given(seed=SEEDS)
+def test_waits_workers_and_losses_keep_the_limits_and_the_law(seed: int) -> None:
+    """Deferred tasks keep their own caps, and their pool if it says so; nobody else does."""
+    scenario = waiting_scenario(Random(seed))
+    trace = dk.simulate(scenario)
+    dags = {dag.dag_id: dag for dag in scenario.dags}
+    state: dict[tuple[str, str, int, int], str] = {}
+    for event in trace.events.itertuples():
+        ti = event.dag_id, event.task_id, event.run, event.map_index
+        assert is_legal(event.old, event.new), f"{ti} {event.old} -> {event.new}"
+        state[ti] = event.new
+        specs = [(dags[d][t], s) for (d, t, _, _), s in state.items()]
+        for name, pool in scenario.pools.items():
+            states = (*BUSY, "deferred") if pool.include_deferred else BUSY
+            used = sum(spec.pool_slots for spec, s in specs if spec.pool == name and s in states)
+            assert pool.slots == -1 or used <= pool.slots
+        own = Counter((d, t) for (d, t, _, _), s in state.items() if s in (*BUSY, "deferred", "awaiting_input"))
+        assert all(n <= (dags[d][t].max_active_tis_per_dag or math.inf) for (d, t), n in own.items())
+    for tick in {1, trace.last_tick // 2, trace.last_tick}:
+        for label in trace.states_at(tick):
+            reason = trace.explain(label, tick)
+            assert reason.code and reason.text
+            assert scenario.config.pacing == "airflow" or reason.code not in ("next_pass", "not_examined"), reason
+    assert dk.Trace.from_json(trace.to_json()) == trace
 
 
 # ---- pacings -----------------------------------------------------------------------------------------------------

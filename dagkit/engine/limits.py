@@ -43,7 +43,7 @@ class Limits:
         self.given_back: set[int] = set()                     # limits with parked heads where places became free
         self.placed = count()
         self.left: set[int] = set()                           # TIs that left scheduled, but still lie in their head
-        self.open: set[tuple[int, int]] = set()               # gates of which a head may still be in the walk
+        self.open: set[tuple[int, int]] = set()               # for the window: gates of which a head may be in the walk
         self.first_refused: dict[int, int] = {}               # limits that refused a TI: the first tick
         self.walk: list[Any] = []                             # heap of (key, head, gate) to be asked in this pass
 
@@ -178,15 +178,11 @@ def paused_gate(sim: Sim, head: Head) -> tuple[int, int] | None:
 
 
 def reopen(limits: Limits) -> None:
-    """Where places were given back since the last pass, the heads parked there are asked again.
-
-    So is the first head of a gate that the last pass left open: a more important one may have come meanwhile.
-    """
-    for number in limits.given_back:
-        limits.open.update((number, need) for need in limits.parked[number] or ())
+    """Where places were given back since the last pass, the heads parked there are asked again."""
+    for number in sorted(limits.given_back):
+        for need in sorted(limits.parked[number] or ()):
+            pull(limits, (number, need))
     limits.given_back.clear()
-    for gate in sorted(limits.open):
-        pull(limits, gate)
 
 
 def admit(sim: Sim) -> list[int]:
@@ -228,7 +224,6 @@ def admit(sim: Sim) -> list[int]:
         place(sim, head)
         if gate is not None and gate != refused:
             pull(limits, gate)
-    limits.open.clear()
     return queued
 
 

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from ..states import QUEUED, SCHEDULED
-from .limits import Head, LimitName, park, paused_gate, place, pull, reopen
+from .limits import Head, LimitName, Limits, park, paused_gate, place, pull
 from .plan import MASK
 from .selection import Key, Row, hidden, max_tis, select
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def admit(sim: Sim) -> list[int]:
     """The TIs one pass of Airflow's critical section queues, in order."""
     limits, config = sim.limits, sim.scenario.config
-    reopen(limits)
+    _reopen(limits)
     parallelism = limits.number.get(LimitName("parallelism", ""))
     held = limits.used[parallelism] if parallelism is not None else 0
     size = max_tis(config.max_tis_per_query, config.parallelism * config.schedulers, held, _open_slots(sim))
@@ -35,6 +35,15 @@ def admit(sim: Sim) -> list[int]:
         if size == config.max_tis_per_query and sim.window_cut is None:
             sim.window_cut = sim.now
     return [row.ti for row in rows]
+
+
+def _reopen(limits: Limits) -> None:
+    """As for a full walk; and the gates that the last pass left open may have a more important head by now."""
+    for number in limits.given_back:
+        limits.open.update((number, need) for need in limits.parked[number] or ())
+    limits.given_back.clear()
+    for gate in sorted(limits.open):
+        pull(limits, gate)
 
 
 def _open_slots(sim: Sim) -> Iterator[float]:

@@ -499,6 +499,7 @@ REFUSALS = {
     "outcomes['transform'] must be a list with one entry per try, not 3.": lambda: one(outcomes={"transform": 3}),
     "outcomes['transform']: 'success:-1' is not an outcome.": lambda: one(outcomes={"transform": ["success:-1"]}),
     "outcomes['transform']: 'fail:2' is not an outcome.": lambda: one(outcomes={"transform": ["fail:2"]}),
+    "label 'transform[3]' matches no task. Did you mean 'transform'?": lambda: one(outcomes={"transform[3]": ["fail"]}),
     "label 'trasnform' matches no task. Did you mean 'transform'? Known: transform.":
         lambda: one(outcomes={"trasnform": ["fail"]}),
     "config: pacing must be one of lesson, airflow, not 'lessson'. Did you mean 'lesson'?":

@@ -25,7 +25,8 @@ def readings(label: str, plans: list[Plan]) -> Iterator[tuple[Plan, int, int | N
                 for plan in plans:
                     prefix = plan.dag.dag_id + "." if dag_named else ""
                     name = bare[len(prefix):]
-                    if bare.startswith(prefix) and name in plan.index:
+                    if bare.startswith(prefix) and name in plan.index and (
+                            index is None or plan.index[name] in plan.mapped):   # only mapped tasks have instances
                         found = True
                         rank = 4 * (index is not None) + 2 * (run is not None) + dag_named
                         yield plan, plan.index[name], index, run, rank

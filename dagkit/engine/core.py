@@ -113,6 +113,8 @@ class Sim:
         by_name = scenario.executor.by_name
         self.handover: dict[str | None, int] = {name: executor.handover for name, executor in by_name.items()}
         self.handover[None] = scenario.executor.default.handover
+        times = set(self.handover.values())
+        self.same_handover = times.pop() if len(times) == 1 else 0   # ticks, where all executors take as long
         staffs = {name: (e, e.staff(scenario.config)) for name, e in by_name.items()}
         self.floors = {name: Floor(list(staff), e.pull) for name, (e, staff) in staffs.items() if staff is not None}
         self.schedulers = scenario.config.schedulers

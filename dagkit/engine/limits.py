@@ -202,7 +202,8 @@ def admit(sim: Sim) -> list[int]:
             continue                                           # an older entry of a head that has moved on
         ready, refused = head.ready, paused_gate(sim, head)
         if refused is None and ready and state[ready[0] & MASK] == SCHEDULED:
-            alone = not walk and gate is None                  # then nobody else can come first
+            # Then nobody else can come first: no other head walks, and none is parked behind this one.
+            alone = not walk and (gate is None or not (limits.parked[gate[0]] or {}).get(gate[1]))
             while refused is None:
                 for number, need in head.needs:
                     if used[number] + need > cap[number]:

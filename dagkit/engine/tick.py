@@ -129,17 +129,19 @@ def schedule(sim: Sim, ti: int) -> None:
 def admit(sim: Sim, now: int) -> None:
     """Hand what fits to its executor, which says when a worker may pick it up."""
     queued = limits.admit(sim) if sim.cascade else window.admit(sim)
+    if not queued:
+        return
     sim.record_all(queued, QUEUED)
     if sim.tracks_queued:
         workers.handed_over(sim, queued)
+    if sim.same_handover and not sim.starts:
+        sim.calendar.start[now + sim.same_handover].extend(queued)
+        return
     at_once = []
     for ti in queued:
         handover = sim.handover[sim.run_of[ti].plan.tasks[sim.task_of[ti]].executor]
         if ti in sim.starts:
             sim.starts[ti] = now + handover
-        if handover:
-            sim.calendar.start[now + handover].append(ti)
-        else:
-            at_once.append(ti)
+        (sim.calendar.start[now + handover] if handover else at_once).append(ti)
     if at_once:
         start(sim, at_once)

@@ -155,8 +155,8 @@ def mapped_scenario(rng: Random) -> dk.Scenario:
     groups = {"g": {"x": rng.choice((names[0], 3))}} if any(t.task_group for t in tasks) else {}
     outcomes = {name: rng.choices(("success", "success:2", "success:5", "success:0", "fail", "skip"), k=2)
                 for name in names if rng.random() < 0.5}
-    outcomes |= {f"{name}[{rng.randint(0, 3)}]": [rng.choice(("fail", "skip", "fail_hard"))]
-                 for name in names if rng.random() < 0.3}
+    outcomes |= {f"{task.task_id}[{rng.randint(0, 3)}]": [rng.choice(("fail", "skip", "fail_hard"))]
+                 for task in tasks if (task.expand or task.task_group) and rng.random() < 0.5}
     return dk.Scenario(
         dk.Dag("d", tasks, groups=groups, max_active_tasks=rng.choice((2, 16))), outcomes=outcomes,
         pools={"p": rng.choice((2, 3))}, runs=rng.choice((1, 1, 2)),

@@ -137,7 +137,7 @@ def admit(sim: Sim, now: int) -> None:
     if sim.same_handover and not sim.starts:
         sim.calendar.start[now + sim.same_handover].extend(queued)
         return
-    at_once = []
+    at_once: list[int] = []
     for ti in queued:
         handover = sim.handover[sim.run_of[ti].plan.tasks[sim.task_of[ti]].executor]
         if ti in sim.starts:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .airflow_model import UNKNOWN
-from .airflow_values import MAX_ITEMS, is_plain, items_of
+from .airflow_scope import is_plain
+from .airflow_values import MAX_ITEMS, items_of
 
 _TEXT_METHODS = (
     "lower",

@@ -9,8 +9,8 @@ from typing import Any
 from .airflow_builtins import PLAIN_CALLS, plain_call
 from .airflow_eval import Reader
 from .airflow_model import UNKNOWN, DagModel, Label, Node, data_refs, nodes_of
+from .airflow_scope import Bound, Function, Name
 from .airflow_tasks import Partial, function_call, joined, make_operator, method, open_group, text_or, wrap
-from .airflow_values import Bound, Function, Name
 
 _UNITS = {
     "weeks": 604800,

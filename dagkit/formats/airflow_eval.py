@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .airflow_model import UNKNOWN, DagModel, Group, Node, Ref, TooMuch
-from .airflow_values import Expressions, Function, Name, Scope, is_plain, items_of, makes_calls, truth
+from .airflow_scope import Function, Name, Scope
+from .airflow_values import Expressions, items_of, makes_calls, truth
 
-MAX_STEPS = 500_000
 MAX_DEPTH = 40  # calls of the file's own functions inside each other
 
 
@@ -28,8 +28,8 @@ class Reader(Expressions):
     """Follows a module. What calls mean is given by ``calls`` (see ``airflow_calls``)."""
 
     def __init__(self, calls: Any, note: Callable[[str], None], stem: str = "dag"):
-        self.calls, self.note, self.stem = calls, note, stem
-        self.steps = self.depth = 0
+        super().__init__(calls, note)
+        self.stem, self.depth = stem, 0
         self.dags: list[DagModel] = []
         self.dag_stack: list[DagModel] = []
         self.group_stack: list[Group] = []
@@ -37,14 +37,6 @@ class Reader(Expressions):
         self.loose: list[Node] = []
         self.functions: list[Function] = []
         self.top = Scope({"__name__": "dag_file", "True": True, "False": False, "None": None})
-
-    def step(self, count: int = 1) -> None:
-        self.steps += count
-        if self.steps > MAX_STEPS:
-            raise TooMuch(f"more than {MAX_STEPS} steps to follow")
-
-    def unseen(self, node: ast.AST, what: str) -> None:
-        self.note(f"Line {getattr(node, 'lineno', 0)}: {what}.")
 
     # ---- statements ----------------------------------------------------------------------------------------
 
@@ -79,25 +71,6 @@ class Reader(Expressions):
     def do_AugAssign(self, node: ast.AugAssign, scope: Scope) -> None:
         made = self.binary(node, node.op, self.value(node.target, scope), self.value(node.value, scope))
         self.assign(node.target, made, scope)
-
-    def assign(self, target: ast.expr, value: Any, scope: Scope) -> None:
-        if isinstance(target, ast.Name):
-            scope.values[target.id] = value
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            parts = value if isinstance(value, (list, tuple)) and len(value) == len(target.elts) else None
-            for number, part in enumerate(target.elts):
-                known = parts[number] if parts is not None else value if isinstance(value, Ref) else UNKNOWN
-                self.assign(part, known, scope)
-        elif isinstance(target, ast.Attribute):  # task.trigger_rule = ...
-            changed = self.value(target.value, scope)
-            if isinstance(changed, Ref):
-                changed.node.given[target.attr] = value
-        elif isinstance(target, ast.Subscript):
-            owner, key = self.value(target.value, scope), self.value(target.slice, scope)
-            if isinstance(owner, dict) and is_plain(key):
-                owner[key] = value
-            elif isinstance(owner, list) and type(key) is int and -len(owner) <= key < len(owner):
-                owner[key] = value
 
     def do_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
         made: Any = Function(node, scope)

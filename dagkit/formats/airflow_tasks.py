@@ -8,7 +8,7 @@ from typing import Any
 from .airflow_builtins import value_method
 from .airflow_eval import Reader
 from .airflow_model import UNKNOWN, DagModel, Group, Node, Ref, arrow, between, data_refs, nodes_of, relate
-from .airflow_values import Bound, Function, Name
+from .airflow_scope import Bound, Function, Name
 
 
 class Partial:

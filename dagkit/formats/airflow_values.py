@@ -10,63 +10,13 @@ import ast
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
-from .airflow_model import UNKNOWN, DagModel, Group, Label, Ref, relate
+from .airflow_model import UNKNOWN, DagModel, Group, Label, Ref, TooMuch, relate
+from .airflow_scope import Bound, Function, Name, Scope, is_plain
 
+MAX_STEPS = 500_000
 MAX_ITEMS = 5_000  # of one loop, or characters of one computed text
-
-
-@dataclass(eq=False)
-class Name:
-    """An imported or unknown name, with its dots: ``airflow.sdk.task.branch``."""
-
-    dotted: str
-
-    @property
-    def last(self) -> str:
-        return self.dotted.rpartition(".")[2]
-
-
-@dataclass(eq=False)
-class Function:
-    """A function of the file. kind: "plain", "task", "dag" or "task_group"; given: what its decorator was given."""
-
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    scope: Scope
-    kind: str = "plain"
-    given: dict[str, Any] = field(default_factory=dict)
-    operator: str = ""
-    called: bool = False
-
-    @property
-    def name(self) -> str:
-        return getattr(self.node, "name", "lambda")
-
-
-@dataclass(eq=False)
-class Bound:
-    """A method waiting to be called: ``tasks.append``, ``first.set_upstream``."""
-
-    owner: Any
-    name: str
-
-
-@dataclass(eq=False)
-class Scope:
-    """Names and their values; a name not found is looked up outside."""
-
-    values: dict[str, Any]
-    outer: Scope | None = None
-
-    def get(self, name: str) -> Any:
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.values:
-                return scope.values[name]
-            scope = scope.outer
-        return Name(name)
 
 
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
@@ -99,30 +49,44 @@ _WIDE = re.compile(r"\d{4}")  # a format that would fill thousands of columns
 _ENUMS = ("TriggerRule", "WeightRule")  # TriggerRule.ALL_DONE is the text "all_done"
 
 
-_PLAIN = (str, int, float, bool, type(None))
-
-
-def is_plain(value: Any) -> bool:
-    """Text, a number, a flag or None."""
-    return isinstance(value, _PLAIN)
-
-
 class Expressions:
-    """The expression half of a reader of Python; ``airflow_eval.Reader`` is the other."""
+    """The expression half of a reader of Python; ``airflow_eval.Reader`` adds statements.
 
-    calls: Any
+    calls: what a call means (see ``airflow_calls``). note: takes a sentence for the report.
+    """
+
+    def __init__(self, calls: Any, note: Callable[[str], None]):
+        self.calls, self.note = calls, note
+        self.steps = 0
 
     def step(self, count: int = 1) -> None:
-        """Count work; see ``Reader``."""
-        raise NotImplementedError
+        """Count work, and stop where it is too much."""
+        self.steps += count
+        if self.steps > MAX_STEPS:
+            raise TooMuch(f"more than {MAX_STEPS} steps to follow")
 
     def unseen(self, node: ast.AST, what: str) -> None:
-        """Report what hides a task; see ``Reader``."""
-        raise NotImplementedError
+        """Report what hides a task, with its line."""
+        self.note(f"Line {getattr(node, 'lineno', 0)}: {what}.")
 
     def assign(self, target: ast.expr, value: Any, scope: Scope) -> None:
-        """Bind a name; see ``Reader``."""
-        raise NotImplementedError
+        if isinstance(target, ast.Name):
+            scope.values[target.id] = value
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            parts = value if isinstance(value, (list, tuple)) and len(value) == len(target.elts) else None
+            for number, part in enumerate(target.elts):
+                known = parts[number] if parts is not None else value if isinstance(value, Ref) else UNKNOWN
+                self.assign(part, known, scope)
+        elif isinstance(target, ast.Attribute):  # task.trigger_rule = ...
+            changed = self.value(target.value, scope)
+            if isinstance(changed, Ref):
+                changed.node.given[target.attr] = value
+        elif isinstance(target, ast.Subscript):
+            owner, key = self.value(target.value, scope), self.value(target.slice, scope)
+            if isinstance(owner, dict) and is_plain(key):
+                owner[key] = value
+            elif isinstance(owner, list) and type(key) is int and -len(owner) <= key < len(owner):
+                owner[key] = value
 
     def value(self, node: ast.expr, scope: Scope) -> Any:
         """The value of an expression, UNKNOWN if it cannot be told."""

@@ -1,0 +1,196 @@
+"""The keeper: a small process that owns the database, and clears it away when nobody needs it any more.
+
+It is started by ``server.py`` and holds one end of a pipe. When the other end closes, because the kit is done or
+because it was killed, the keeper stops PostgreSQL and removes its folder; on a database that was there before, it
+drops the kit's schema. A process that was killed cannot clean up after itself; another one can.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+NAME = "dagkit-pg-"
+LONGEST_SOCKET = 100
+"""Bytes that a socket's path may have on every system (107 on Linux, 103 on macOS), with a little to spare."""
+SETTINGS = {
+    "listen_addresses": "", "fsync": "off", "full_page_writes": "off", "synchronous_commit": "off",
+    "shared_buffers": "32MB", "max_connections": "60", "autovacuum": "off", "jit": "off", "logging_collector": "off",
+}
+"""The data live as long as an experiment, so nothing is ever forced to disk; and no port is opened."""
+
+
+def lowly() -> dict[str, Any]:
+    """PostgreSQL refuses to run as root, so root's server runs as the user ``nobody``, which every system has."""
+    if os.geteuid():
+        return {}
+    import pwd
+    found = pwd.getpwnam("nobody")
+    return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
+
+
+def die_with_keeper() -> None:
+    """Linux only: the server gets SIGQUIT when the keeper dies, even by SIGKILL."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGQUIT)          # PR_SET_PDEATHSIG
+
+
+def open_to_all(path: Path) -> bool:
+    return all(each.stat().st_mode & 0o001 for each in path.resolve().parents)
+
+
+def folder() -> Path:
+    """A new folder of our own with a short path; root's must be one that ``nobody`` reaches."""
+    for parent in map(Path, (tempfile.gettempdir(), "/tmp", "/var/tmp")):
+        short = len(os.fsencode(parent / f"{NAME}12345678" / ".s.PGSQL.5432")) <= LONGEST_SOCKET
+        if parent.is_dir() and short and (os.geteuid() or open_to_all(parent / "x")):
+            return Path(tempfile.mkdtemp(prefix=NAME, dir=parent))
+    raise OSError("no temporary folder has a short enough path that the server may enter; set TMPDIR to one")
+
+
+def sweep(parent: Path) -> None:
+    """Remove what a keeper left that was itself killed: a folder of ours whose lock nobody holds."""
+    for old in parent.glob(f"{NAME}*"):
+        try:
+            with (old / "lock").open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(old, ignore_errors=True)
+        except OSError:                                     # in use, somebody else's, or just being made
+            continue
+
+
+class Embedded:
+    """A PostgreSQL of our own: ``dsn`` says how to reach it, ``close()`` leaves nothing behind."""
+
+    def __init__(self, programs: Path):
+        self.home = folder()
+        self.lock = (self.home / "lock").open("wb")
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        self.server: subprocess.Popen[bytes] | None = None
+        try:
+            sweep(self.home.parent)
+            self._start(self._reachable(programs))
+        except BaseException:
+            self.close()
+            raise
+        self.dsn = f"host='{self.home}' user=postgres dbname=postgres"
+
+    def _reachable(self, programs: Path) -> Path:
+        """The folder of the programs; a copy where ``nobody`` may not enter it (a home that is closed to others)."""
+        user = lowly()
+        if not user:
+            return programs
+        os.chown(self.home, user["user"], user["group"])
+        try:
+            subprocess.run([programs / "bin" / "postgres", "--version"], check=True, capture_output=True, cwd="/", **user)
+            return programs
+        except (OSError, subprocess.CalledProcessError):
+            return self._copied(programs)
+
+    def _copied(self, programs: Path) -> Path:
+        """The wheel's libraries lie beside its package, and the programs look for them there."""
+        site, copy = programs.parent.parent, self.home / "site"
+        for part in (programs, site / f"{programs.parent.name}.libs"):
+            if part.is_dir():
+                shutil.copytree(part, copy / part.relative_to(site), ignore=shutil.ignore_patterns("include"))
+        subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
+        return copy / programs.relative_to(site)
+
+    def _start(self, programs: Path) -> None:
+        run: dict[str, Any] = {"cwd": self.home, "env": {**os.environ, "LC_ALL": "C", "PGTZ": "UTC"}, **lowly()}
+        self._call([programs / "bin" / "initdb", "-D", self.home / "data", "-U", "postgres", "--auth=trust",
+                    "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"], run)
+        options = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        with (self.home / "log").open("wb") as log:
+            self.server = subprocess.Popen(
+                [programs / "bin" / "postgres", "-D", self.home / "data", "-k", f'"{self.home}"', *options],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_keeper, **run)
+        self._ready()
+
+    @staticmethod
+    def _call(command: list[Any], run: dict[str, Any]) -> None:
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, **run)
+        if done.returncode:
+            raise OSError(f"{command[0].name}: {(done.stderr or done.stdout).strip()[-400:]}")
+
+    def _ready(self) -> None:
+        state = self.home / "data" / "postmaster.pid"
+        for _ in range(1500):
+            if self.server is None or self.server.poll() is not None:
+                break
+            lines = state.read_text().splitlines() if state.exists() else []
+            if len(lines) > 7 and lines[7].strip() == "ready":
+                return
+            time.sleep(0.02)
+        raise OSError(f"postgres does not start: {(self.home / 'log').read_text()[-400:]}")
+
+    def close(self) -> None:
+        """Stop at once, without a last checkpoint: the data go anyway."""
+        if self.server is not None and self.server.poll() is None:
+            self.server.send_signal(signal.SIGQUIT)
+            try:
+                self.server.wait(10)
+            except subprocess.TimeoutExpired:
+                self.server.kill()
+                self.server.wait()
+        shutil.rmtree(self.home, ignore_errors=True)
+        self.lock.close()
+
+
+class Existing:
+    """A schema of our own in a database that was there before; ``close()`` drops it with all that is in it."""
+
+    def __init__(self, dsn: str, schema: str):
+        self.dsn, self.schema = dsn, schema
+        with self._connect() as db:
+            db.execute(f"CREATE SCHEMA {schema}")
+
+    def _connect(self) -> Any:
+        import psycopg
+        return psycopg.connect(self.dsn, autocommit=True, application_name="dagkit keeper", connect_timeout=10)
+
+    def close(self) -> None:
+        with self._connect() as db:
+            db.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s",
+                       [self.schema])
+            db.execute(f"DROP SCHEMA IF EXISTS {self.schema} CASCADE")
+
+
+def wait_for_the_end(parent: int) -> None:
+    """Until the pipe closes, or the parent is gone although a process it forked still holds the pipe."""
+    while os.getppid() == parent:
+        ready, _, _ = select.select([sys.stdin], [], [], 1.0)
+        if ready and not os.read(0, 4096):
+            return
+
+
+def main() -> None:
+    """``keeper embedded FOLDER SCHEMA`` or ``keeper existing DSN SCHEMA``. Says one line of JSON when all is ready."""
+    parent = os.getppid()
+    kind, where, schema = sys.argv[1:4]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    held: Embedded | Existing | None = None
+    try:
+        held = Embedded(Path(where)) if kind == "embedded" else Existing(where, schema)
+        print(json.dumps({"dsn": held.dsn, "pid": os.getpid()}), flush=True)
+        wait_for_the_end(parent)
+    except Exception as error:  # noqa: BLE001  (whatever it is, the one who waits must hear it)
+        print(json.dumps({"error": str(error).strip() or type(error).__name__}), flush=True)
+    finally:
+        if held is not None:
+            held.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -25,17 +25,20 @@ except PackageNotFoundError:  # run from a checkout that is not installed
 
 # Found on first use, so that `import dagkit` is quick and needs neither pandas nor widgets.
 _WHERE = {
+    ".beside": "beside",
     ".formats": "dump load",
+    ".formats.airflow_export": "export_airflow",
     ".lesson": "check predict",
     ".planning": "critical_path critical_tasks expand graham_bound lower_bound makespan makespan_curve "
                  "saturation_slots schedule slack tied_critical_paths waves what_if",
+    ".practice": "drill",
     ".views": "answer draw plan",
     ".views.player": "Prediction play",
     ".views.read_aloud": "read_aloud",
     ".weights": "priority_totals",
 }
 _LAZY = {name: module for module, names in _WHERE.items() for name in names.split()}
-_MODULES = ("bridge", "museum", "formats", "lesson", "naive", "planning", "states", "views")
+_MODULES = ("bridge", "exercises", "museum", "formats", "lesson", "naive", "planning", "practice", "states", "views")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,151 @@
+"""How a learner's answer is tried: in bounded time, on copies, and every mishap becomes a sentence."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from ..errors import DagkitError, quoted, shown
+from ..lesson.page import esc
+
+PACKAGE = str(Path(__file__).resolve().parents[1])
+MOST_LINES = 400_000
+"""Lines of Python one call of a learner's function may run: far above any sound answer to these small questions."""
+
+
+class NotYet(DagkitError):
+    """An answer that is missing or not right. text: what was found. hint: where to look next, or "".
+
+    Notebooks show the two sentences and no traceback.
+    """
+
+    def __init__(self, text: str, hint: str = "", number: str = ""):
+        self.text, self.hint, self.number = text, hint, number
+        super().__init__(" ".join(filter(None, [f"{number} not yet:" if number else "", text,
+                                                f"Hint: {hint}" if hint else ""])))
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"✗ {self.number} not yet. {self.text}", *([f"  Hint: {self.hint}"] if self.hint else [])]
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A task that is done: the same words for every right answer, so that two runs can be compared."""
+
+    number: str
+    text: str
+
+    def __repr__(self) -> str:
+        return f"✓ {self.number} done. {self.text}"
+
+    def _repr_html_(self) -> str:
+        return (f'<p style="border-left:4px solid #009b59;padding:2px 0 2px 10px;margin:4px 0">'
+                f"<b>✓ {esc(self.number)} done.</b> {esc(self.text)}</p>")
+
+
+Judge = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task. needs: the names a learner has to define. judge_by: gets their values, raises NotYet. done: the praise."""
+
+    number: str
+    needs: tuple[str, ...]
+    judge_by: Judge
+    done: str
+
+    def judge(self, found: Mapping[str, Any]) -> Passed:
+        try:
+            self.judge_by(*(self._value(name, found) for name in self.needs))
+        except NotYet as error:
+            raise NotYet(error.text, error.hint, self.number) from None
+        except Exception as error:  # an answer may be anything at all
+            raise NotYet(f"This answer cannot be judged: {shown(error, 300)}",
+                         "Read the task once more: what kind of thing does it ask for?", self.number) from None
+        return Passed(self.number, self.done)
+
+    def _value(self, name: str, found: Mapping[str, Any]) -> Any:
+        value = found.get(name)
+        if value is None or value is ...:
+            raise NotYet(f"There is no {name} yet.", "Write it where task " + self.number + " says YOUR CODE HERE, run that "
+                         "cell, then this one.")
+        return value
+
+
+class _TooLong(BaseException):
+    """Raised inside a learner's function; no Exception, so that an ``except Exception`` there does not swallow it."""
+
+
+def call(function: Any, *given: Any, name: str = "your function", refuses: type[Exception] | None = None) -> Any:
+    """What a learner's function returns for copies of ``given``; or ``refuses`` itself if it raised that.
+
+    Raises NotYet when it is no function, returns nothing, fails, or does not come to an end.
+
+    >>> call(lambda x: x + 1, 1)
+    2
+    >>> call(lambda x: 1 // x, 0, name="half")
+    Traceback (most recent call last):
+    ...
+    dagkit.exercises.trial.NotYet: half(0) ended in ZeroDivisionError: ...
+    """
+    if not callable(function):
+        raise NotYet(f"{name} must be a function, not {quoted(function)}.", f"Begin with: def {name}(...):")
+    asked = f"{name}({', '.join(map(_written, given))})"
+    try:
+        answer = bounded(function, *copy.deepcopy(given))
+    except NotYet:
+        raise
+    except (Exception, SystemExit) as error:
+        if refuses and isinstance(error, refuses):
+            return refuses
+        raise NotYet(f"{asked} ended in {type(error).__name__}: {shown(error, 200)}{where(error)}.",
+                     "Try it in a cell of your own with just this input.") from None
+    if answer is None or answer is ...:
+        raise NotYet(f"{asked} gives back nothing.", "Write its body, and end it with return.")
+    return answer
+
+
+def _written(value: Any) -> str:
+    return shown(value.__name__) if callable(value) and hasattr(value, "__name__") else quoted(value)
+
+
+def bounded(function: Callable[..., Any], *given: Any) -> Any:
+    """Call a function, and give up after MOST_LINES lines. A clock would judge slow machines more harshly."""
+    left, before = MOST_LINES, sys.gettrace()
+
+    def count(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise _TooLong
+        return count
+
+    sys.settrace(count)
+    try:
+        return function(*given)
+    except _TooLong:
+        raise NotYet("Your code does not come to an end.", "Is a YOUR CODE HERE left inside a loop? Otherwise: "
+                     "does what the loop waits for ever change?") from None
+    finally:
+        sys.settrace(before)
+
+
+def where(error: BaseException) -> str:
+    """The learner's own line that failed, as " in line 3: return 1 / x"; or nothing."""
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(PACKAGE)]
+    if not own:
+        return ""
+    return f" in line {own[-1].lineno}" + (f": {shown(own[-1].line, 80)}" if own[-1].line else "")
+
+
+def same(found: Any, right: Any, asked: str, hint: str = "") -> None:
+    """Raises NotYet, naming both, if an answer differs."""
+    if found != right:
+        raise NotYet(f"{asked}: you say {quoted(found)}, it is {quoted(right)}.", hint)

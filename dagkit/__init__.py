@@ -26,6 +26,8 @@ except PackageNotFoundError:  # run from a checkout that is not installed
 # Found on first use, so that `import dagkit` is quick and needs neither pandas nor widgets.
 _WHERE = {
     ".beside": "beside",
+    ".faults": "ApiServerDown BrokenWorker BrokerDown DagProcessorDown DatabaseDown PodsPending SlowDagProcessor "
+               "SlowDatabase SlowWorker TriggererDown WrongQueue",
     ".formats": "dump load",
     ".formats.airflow_export": "export_airflow",
     ".lesson": "check predict",

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from .engine.seen import seen
+from .faulted import moments
 from .situation import MANY, Reason, Situation
 from .states import FINISHED, NAMES
 
@@ -38,7 +40,7 @@ def brief(trace: Trace, ti: int, tick: int) -> tuple[str, str, str]:
     """(state, code, text) of one TI at the end of a tick: the reason without its names."""
     at = situation(trace, tick)
     twin = _twin(trace, at.trace, ti)
-    code, text, _, _ = at._why(twin, at.codes[twin])
+    code, text, _, _ = at.why(twin, at.codes[twin])
     return NAMES[at.codes[twin]], code, text
 
 
@@ -66,8 +68,9 @@ _DONE = frozenset(NAMES[code] for code in FINISHED)
 def timelines(trace: Trace, tis: Sequence[int]) -> dict[int, list[tuple[int, int, Reason]]]:
     """For each TI its reasons over time as (from tick, to tick, Reason), equal neighbours joined."""
     found: dict[int, list[tuple[int, int, Reason]]] = {ti: [] for ti in tis}
-    changes = sorted({tick for tick, _ in trace.scenario.changes})
-    ticks = sorted({0, *trace._tick_no, *changes})
+    changes = sorted({tick for tick, _ in seen(trace.scenario)})
+    broken = moments(trace.scenario)
+    ticks = sorted({0, *trace._tick_no, *changes, *(tick for tick in broken if tick <= trace._end)})
     for start in [0, *changes]:                            # between two changes the same rules and limits hold
         then = trace._until(start)
         end = next((c for c in changes if c > start), trace._end + 1)
@@ -80,7 +83,7 @@ def timelines(trace: Trace, tis: Sequence[int]) -> dict[int, list[tuple[int, int
                 line, twin = found[ti], same[ti]
                 assert twin is not None
                 turned = any(t == tick for t, _ in then._run_of[twin].history)
-                if line and tick != start and twin not in moved and not turned and _keeps(
+                if line and tick != start and tick not in broken and twin not in moved and not turned and _keeps(
                         line[-1][2], NAMES[situation.codes[twin]]):
                     continue
                 why = situation.reason(twin)

@@ -33,6 +33,8 @@ def warnings(trace: Trace) -> list[str]:
     for dag_id in trace._overdriven:
         found.append(f"Dag '{shown(dag_id)}': asset events would have made more than {MOST_TRIGGERED} runs of it; the rest "
                      "was left out. Dags that update each other's assets never stop.")
+    found += [f"fault: {fault}, after the last change (tick {trace._end}), so it broke nothing. Let it begin sooner."
+              for fault in trace.faults if fault.tick > trace._end]
     found += _caps(trace)
     if trace.stalled:
         codes = trace._codes_at(trace.last_tick)

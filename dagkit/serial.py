@@ -13,6 +13,7 @@ from .dag import Dag
 from .engine.core import Run
 from .engine.limits import LimitName
 from .engine.plan import Plan
+from .engine.seen import seen
 from .errors import DagkitError, FormatError, shown
 from .scenario import ACTIONS, Config, Pool, Runs, Scenario
 from .states import RUN_STATES, TABLE
@@ -144,7 +145,7 @@ def trace_to_json(trace: Trace) -> str:
         "initial": list(trace._initial), "tick_no": list(trace._tick_no), "tick_end": list(trace._tick_end),
         "event_ti": list(trace._event_ti), "event_new": list(trace._event_new),
         "causes": [[n, cause] for n, cause in sorted(trace._causes.items())],
-        "pauses": [list(p) for p in trace._pauses],
+        "pauses": [list(p) for p in trace._pauses], "notes": [list(n) for n in trace._notes],
         "capped": [[list(limit), tick] for limit, tick in trace._capped], "window_cut": trace._window_cut,
         "overdriven": trace._overdriven,
         "gone": [[ti, name] for ti, name in sorted(trace._gone.items())],
@@ -176,7 +177,7 @@ def _build(data: Mapping[str, Any]) -> Trace:
     _check_events(data)
     _check_remarks(data)
     now = scenario
-    for _, change in scenario.changes:
+    for _, (_, change) in seen(scenario):
         now = now.merged({name: value for name, value in change.items() if name not in ACTIONS})
     return Trace(scenario, plans, runs, {
         "now": now, "initial": bytes(data["initial"]), "task_of": [t for _, t, _ in data["tis"]],
@@ -186,6 +187,7 @@ def _build(data: Mapping[str, Any]) -> Trace:
         "tick_no": array("q", data["tick_no"]), "tick_end": array("q", data["tick_end"]),
         "event_ti": array("I", data["event_ti"]), "event_new": bytearray(data["event_new"]), "causes": dict(data["causes"]),
         "gone": dict(data["gone"]), "joined": dict(data["joined"]), "pauses": [tuple(p) for p in data["pauses"]],
+        "notes": [tuple(n) for n in data.get("notes", [])],
         "capped": [(LimitName(*limit), tick) for limit, tick in data["capped"]], "window_cut": data["window_cut"],
         "overdriven": data["overdriven"]})
 
@@ -259,6 +261,8 @@ def _check_remarks(data: Mapping[str, Any]) -> None:
     limits = [(LimitName(*limit), tick) for limit, tick in data["capped"]]
     _fit(all(_wholes([tick, 0 if limit.run is None else limit.run]) and _texts(limit[:2])
              for limit, tick in limits), "limits")
+    _fit(all(_wholes([tick]) and _wholes([ti], len(data["tis"])) and _texts([what])
+             for tick, ti, what in data.get("notes", [])), "notes")
     cut = data["window_cut"]
     _fit((cut is None or _wholes([cut])) and isinstance(data["overdriven"], list) and _texts(data["overdriven"]),
          "remarks")

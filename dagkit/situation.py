@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import trigger_rules
+from . import faulted, trigger_rules
 from .engine.limits import Need
 from .engine.loss import NO_SCHEDULER
 from .errors import choices, nearest, shown
@@ -78,9 +78,14 @@ class Situation(Usage):
     def reason(self, ti: int) -> Reason:
         """Why one TI is where it is. At most MOST_BLOCKERS blockers are named."""
         state = self.codes[ti]
-        code, text, blockers, remedy = self._why(ti, state)
+        code, text, blockers, remedy = self.why(ti, state)
         return Reason(self.trace._label(ti, self.tick), NAMES[state], code, text,
                       tuple(self.trace._label(b, self.tick) for b in blockers[:MOST_BLOCKERS]), remedy)
+
+    def why(self, ti: int, state: int) -> tuple[str, str, Sequence[int], str]:
+        """(code, text, blockers, remedy): what is broken comes first, if anything is."""
+        told = self._why(ti, state)
+        return faulted.why(self, ti, state, told) if self.trace.scenario.faults else told
 
     def _why(self, ti: int, state: int) -> tuple[str, str, Sequence[int], str]:
         run = self.trace._run_of[ti]
@@ -233,7 +238,7 @@ class Situation(Usage):
         if staff is not None:
             dead = {f.worker for f in scenario.faults if isinstance(f, LoseWorker) and f.tick <= self.tick and f.worker
                     and f.executor in (None, name)}
-            staff = [w for w in staff if w.name not in dead]
+            staff = [w for w in faulted.staff(scenario.faults, staff, name, self.tick) if w.name not in dead]
         if staff is not None and not any(w.serves(task.queue) for w in staff):
             return ("no_worker_for_queue", f"no worker of {shown(name)} listens to queue '{shown(task.queue)}'.", (),
                     f"start a worker that listens to '{shown(task.queue)}', or change the task's queue")
@@ -370,5 +375,6 @@ _CAUSES = {
     "wait_timeout": "its wait took longer than its timeout", "removed": "its task is no longer in the Dag",
     "stuck_in_queued": "no worker picked it up, and it was queued again as often as num_stuck_in_queued_retries allows",
     "heartbeat_timeout": "its worker stopped sending heartbeats", "orphaned": "its scheduler died",
+    "import_error": "its worker could not import what it needs",
     "no_list": "a task is mapped over it, and it returned no list", "mapping_shrank": "the list is shorter now",
 }

@@ -17,7 +17,9 @@ from .engine.core import Run, Sim
 from .engine.limits import LimitName
 from .engine.plan import Plan
 from .engine.script import readings
+from .engine.seen import seen
 from .errors import DagkitError, choices, nearest, quoted, shown
+from .faults import Fault
 from .meters import Meter, meters
 from .remarks import warnings
 from .scenario import Scenario
@@ -61,6 +63,7 @@ class Trace:
         self._gone: dict[int, str] = columns.get("gone", {})      # removed TIs: the task id they had
         self._joined: dict[int, int] = columns.get("joined", {})  # TIs of tasks added on the way: the tick
         self._pauses: list[tuple[int, str, str]] = columns.get("pauses", [])
+        self._notes: list[tuple[int, int, str]] = columns.get("notes", [])   # (tick, TI, what befell it)
         self._capped: list[tuple[LimitName, int]] = columns.get("capped", [])   # limits that refused, and since when
         self._overdriven: list[str] = columns.get("overdriven", [])
         self._window_cut: int | None = columns.get("window_cut")
@@ -76,7 +79,7 @@ class Trace:
             run.heads = {}
         columns = {name: getattr(sim, name) for name in (
             "task_of", "run_of", "map_index", "born", "tick_no", "tick_end", "event_ti", "event_new", "causes", "tries",
-            "gone", "joined", "pauses")}
+            "gone", "joined", "pauses", "notes")}
         return cls(sim.given, sim.plans, sim.runs, {
             "initial": initial, "now": sim.scenario, "capped": sim.limits.refusals(), "window_cut": sim.window_cut,
             "overdriven": sorted(sim.overdriven),
@@ -247,9 +250,21 @@ class Trace:
             text = self._task_id(ti)
             names[ti] = f"{shown(text if index is None else f'{text}[{index}]', LOG_ID):<15}"
             where[ti] = f"{shown(run.label, LOG_ID):<15}  " if several else ""
-        return [(int(tick), f"tick {tick:>2}  {where[ti]}{names[ti]} {NAMES[old]:>15} -> {NAMES[new]}")
-                for tick, ti, old, new in zip(self._event_tick, self._event_ti, self._event_old, self._event_new,
-                                              strict=True)]
+        lines = [(int(tick), f"tick {tick:>2}  {where[ti]}{names[ti]} {NAMES[old]:>15} -> {NAMES[new]}")
+                 for tick, ti, old, new in zip(self._event_tick, self._event_ti, self._event_old, self._event_new,
+                                               strict=True)]
+        broken = [(f.tick, f"tick {f.tick:>2}  FAULT: {f}") for f in self.faults if f.tick <= self._end]
+        return sorted([*broken, *lines], key=lambda line: line[0]) if broken else lines
+
+    @property
+    def faults(self) -> list[Fault]:
+        """What broke on the way, in order of time; each has .tick, .component and says itself in words.
+
+        >>> from dagkit import examples, faults, simulate
+        >>> print(*simulate(examples.orders(), faults=[faults.SlowDatabase(3, until=9)]).faults)
+        the metadata database is slow (a pass takes 5 ticks) from tick 3 until tick 9
+        """
+        return sorted(self.scenario.faults, key=lambda fault: fault.tick)
 
     @property
     def events(self) -> pd.DataFrame:
@@ -431,11 +446,12 @@ class Trace:
 
     def _until(self, tick: int) -> Trace:
         """The trace in which no change later than ``tick`` was made: it has the same past, under the old rules."""
-        if all(t <= tick for t, _ in self.scenario.changes):
+        changes = seen(self.scenario)
+        if all(t <= tick for t, _ in changes):
             return self
         from .engine import simulate
         known: dict[int, Trace] = self.__dict__.setdefault("_versions", {})
-        made = tuple(change for change in self.scenario.changes if change[0] <= tick)
+        made = tuple(sorted((change for t, change in changes if t <= tick), key=lambda change: change[0]))
         if len(made) not in known:
             known[len(made)] = simulate(self.scenario.replace(changes=made))
         return known[len(made)]

@@ -25,7 +25,7 @@ LAYERS = (
     {"task", "graph", "dag", "waits", "executors", "faults", "weights"},
     {"planning", "scenario"},
     {"engine"},
-    {"usage", "situation", "explain", "meters", "remarks", "bridge", "bridge_rows"},
+    {"usage", "faulted", "situation", "explain", "meters", "remarks", "bridge", "bridge_rows"},
     {"trace"},
     {"serial", "compare", "examples", "interop", "naive", "museum"},
     {"formats"},

@@ -23,11 +23,14 @@ CITED = (
     "api_fastapi/execution_api/routes/xcoms.py", "executors/base_executor.py",
     "jobs/scheduler_job_runner.py", "jobs/triggerer_job_runner.py", "models/dagrun.py", "models/dagwarning.py",
     "models/taskinstance.py", "providers/standard/operators/python.py", "providers/standard/utils/skipmixin.py",
-    "sdk/bases/sensor.py", "sdk/execution_time/task_runner.py", "serialization/definitions/dag.py",
+    "dag_processing/manager.py", "sdk/bases/sensor.py", "sdk/execution_time/supervisor.py",
+    "sdk/execution_time/task_runner.py", "serialization/definitions/dag.py",
 )
 # From providers that Airflow's core package does not contain, read in their provider.yaml and cli definitions.
 PROVIDERS = {
-    "config": ["[celery] worker_autoscale", "[celery] worker_concurrency", "[celery] worker_prefetch_multiplier"],
+    "config": ["[celery] worker_autoscale", "[celery] worker_concurrency", "[celery] worker_prefetch_multiplier",
+               "[celery] task_publish_max_retries", "[celery] task_acks_late",
+               "[celery_broker_transport_options] visibility_timeout"],
     "cli": ["airflow celery worker"],
 }
 

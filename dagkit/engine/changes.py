@@ -13,13 +13,14 @@ from .ending import leave, stop, wait_for_retry
 from .limits import needs_of
 from .plan import Plan
 from .script import Script, known, readings
+from .seen import seen
 
 if TYPE_CHECKING:
     from .core import Run, Sim
 
 
 def put_on_calendar(sim: Sim, scenario: Scenario) -> None:
-    for tick, change in scenario.changes:
+    for tick, (_, change) in seen(scenario):
         sim.calendar.change[tick].append(lambda s, _, change=change: apply(s, change))
 
 

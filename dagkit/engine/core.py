@@ -11,7 +11,9 @@ from collections import deque
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from heapq import heappush
+from typing import Any
 
+from ..executors import Worker
 from ..scenario import Scenario
 from ..states import FINISHED, NONE, SUCCESS
 from .calendar import Calendar
@@ -125,6 +127,11 @@ class Sim:
         self.requeues: dict[int, int] = {}             # how often a TI was found stuck in queued
         self.let_pass: set[int] = set()                # latest_only TIs that skipped nothing
         self.silent: dict[int, int] = {}               # running TIs without heartbeat: the tick it is found
+        self.outages: tuple[Any, ...] = ()             # faults that hold for a while
+        self.gates: tuple[Any, ...] = ()               # those of them that keep the scheduler from passing
+        self.cut: set[str] = set()                     # executors whose work reaches no worker now
+        self.staffs: dict[str, list[Worker]] = {}      # the workers of each executor as they should be
+        self.notes: list[tuple[int, int, str]] = []    # (tick, TI, what befell it) where the states do not tell
         self.paused: set[str] = set()                  # Dags that are paused
         self.pauses: list[tuple[int, str, str]] = []   # (tick, dag_id, why; "" for unpaused)
         self.assets = {p.number: set(p.dag.assets) for p in plans if p.dag.assets}   # not yet updated

@@ -24,13 +24,16 @@ def length(sim: Sim, ti: int) -> int:
     """Ticks the try that starts now will run."""
     run, task = sim.run_of[ti], sim.task_of[ti]
     plan = run.plan
-    if task not in plan.odd_length and ti not in sim.ends:
+    if task not in plan.odd_length and ti not in sim.ends and not sim.outages:
         return plan.duration[task]
     wait = plan.tasks[task].wait
     if wait is not None:
         ticks = waiting.length(sim, ti, wait)
     else:
         ticks = sim.script.duration(sim, ti) if task in plan.timed else plan.duration[task]
+    if sim.outages:
+        from .outages import stay
+        ticks = stay(sim, ti, ticks)
     limit = plan.tasks[task].execution_timeout
     if limit is not None and ticks > limit:
         ticks = ceil(limit)

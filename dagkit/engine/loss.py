@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DagkitError, choices, nearest, quoted, shown
-from ..faults import LoseMessage, LoseScheduler, LoseWorker
+from ..faults import FAULTS, LoseMessage, LoseScheduler, LoseWorker, Outage
 from ..states import NONE, QUEUED, RUNNING
 from .ending import fail, leave, stop
 from .runs import pause
@@ -19,23 +19,23 @@ NO_SCHEDULER = "no scheduler is alive"
 
 def put_on_calendar(sim: Sim) -> None:
     """Every fault of the scenario, checked and entered."""
+    from . import outages
     for fault in sim.scenario.faults:
         if isinstance(fault, LoseMessage):
-            _tis(sim, fault.task)
-            sim.calendar.change[fault.tick].append(lambda s, _, f=fault: s.lost_messages.update(_tis(s, f.task)))
+            tis_of(sim, fault.task)
+            sim.calendar.change[fault.tick].append(lambda s, _, f=fault: s.lost_messages.update(tis_of(s, f.task)))
         elif isinstance(fault, LoseWorker):
-            _check_worker(sim, fault)
+            check_worker(sim, fault)
             sim.calendar.source[fault.tick].append(lambda s, _, f=fault: _lose_worker(s, f))
         elif isinstance(fault, LoseScheduler):
             sim.calendar.source[fault.tick].append(lambda s, _: _lose_scheduler(s))
+        elif isinstance(fault, Outage):
+            outages.put_on_calendar(sim, fault)
         else:
-            raise DagkitError(f"faults: {quoted(fault)} is not a fault. Known: {choices(_NAMES)}.")
+            raise DagkitError(f"faults: {quoted(fault)} is not a fault. Known: {choices(f.__name__ for f in FAULTS)}.")
 
 
-_NAMES = ("LoseWorker", "LoseMessage", "LoseScheduler")
-
-
-def _tis(sim: Sim, label: str) -> list[int]:
+def tis_of(sim: Sim, label: str) -> list[int]:
     """The TIs a label means now; none where its task is not in the Dag at present but comes or leaves on the way."""
     if not known(label, sim.plans) and any({"dag", "tasks"} & set(change) for _, change in sim.given.changes):
         return []
@@ -44,24 +44,30 @@ def _tis(sim: Sim, label: str) -> list[int]:
             for ti in run.tis(task) if index in (None, sim.map_index.get(ti))]
 
 
-def _check_worker(sim: Sim, fault: LoseWorker) -> None:
-    if fault.task is not None:
-        _tis(sim, fault.task)
+def check_executor(sim: Sim, fault: Any) -> None:
+    """Refuses a fault of an executor that is not there."""
+    known_names = sim.scenario.executor.by_name
+    if fault.executor is not None and fault.executor not in known_names:
+        raise DagkitError(f"{type(fault).__name__}: no executor is called '{shown(fault.executor)}'."
+                          f"{nearest(fault.executor, known_names)} Known: {choices(known_names)}.")
+
+
+def check_worker(sim: Sim, fault: Any) -> None:
+    """Refuses a fault of a task or worker that is not there."""
+    if getattr(fault, "task", None) is not None:
+        tis_of(sim, fault.task)
         return
-    if fault.executor is not None and fault.executor not in sim.scenario.executor.by_name:
-        raise DagkitError(f"LoseWorker: no executor is called '{shown(fault.executor)}'."
-                          f"{nearest(fault.executor, sim.scenario.executor.by_name)} "
-                          f"Known: {choices(sim.scenario.executor.by_name)}.")
+    check_executor(sim, fault)
     names = [w.name for name, floor in sim.floors.items() if fault.executor in (None, name) for w in floor.staff]
     if fault.worker not in names:
-        raise DagkitError(f"LoseWorker: no worker is called '{shown(fault.worker)}'.{nearest(fault.worker, names)} "
+        raise DagkitError(f"{type(fault).__name__}: no worker is called '{shown(fault.worker)}'.{nearest(fault.worker, names)} "
                           f"Known: {choices(names) or 'none (this executor has no named workers)'}.")
 
 
 def _lose_worker(sim: Sim, fault: LoseWorker) -> None:
     """Its running TIs go silent; a standing worker is gone for good."""
     if fault.task is not None:
-        silent = [ti for ti in _tis(sim, fault.task) if sim.state[ti] == RUNNING]
+        silent = [ti for ti in tis_of(sim, fault.task) if sim.state[ti] == RUNNING]
     else:
         silent = []
         for name, floor in sim.floors.items():
@@ -70,10 +76,10 @@ def _lose_worker(sim: Sim, fault: LoseWorker) -> None:
                     silent += [ti for ti, at in floor.at.items() if at == w and sim.state[ti] == RUNNING]
                     floor.free[w] = -floor.staff[w].concurrency
     for ti in silent:
-        _go_silent(sim, ti)
+        go_silent(sim, ti)
 
 
-def _go_silent(sim: Sim, ti: int) -> None:
+def go_silent(sim: Sim, ti: int) -> None:
     """No heartbeat from now on: found at the first detection after the timeout, then the retry rule applies."""
     config = sim.scenario.config
     sim.ends[ti] = -1
@@ -83,7 +89,7 @@ def _go_silent(sim: Sim, ti: int) -> None:
     sim.silent[ti] = found
 
     def check(s: Sim, _: Any) -> None:
-        if s.state[ti] == RUNNING and s.started_at(ti) == token:
+        if s.state[ti] == RUNNING and s.started_at(ti) == token and s.schedulers > 0:
             s.silent.pop(ti, None)
             leave(s, ti)
             fail(s, ti, "heartbeat_timeout")

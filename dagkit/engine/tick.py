@@ -15,7 +15,7 @@ from heapq import heappop
 from typing import TYPE_CHECKING
 
 from ..states import NONE, QUEUED, RUNNING, SCHEDULED, SUCCESS, UP_FOR_RESCHEDULE
-from . import decide, ending, limits, mapping, runs, window, workers
+from . import decide, ending, limits, mapping, outages, runs, window, workers
 from .plan import MASK
 
 if TYPE_CHECKING:
@@ -34,9 +34,10 @@ def tick(sim: Sim, now: int) -> None:
     start(sim, calendar.start.pop(now, []))
     for ti in calendar.look.pop(now, ()):
         sim.look_at(ti)
-    if sim.looks or runs.stirred(sim):
-        evaluate(sim)
-    admit(sim, now)
+    if not sim.gates or outages.passes(sim, now):
+        if sim.looks or runs.stirred(sim):
+            evaluate(sim)
+        admit(sim, now)
     sim.tick_no.append(now)
     sim.tick_end.append(len(sim.event_new))
 

@@ -33,6 +33,7 @@ class Waits:
         self.capacity = capacity
         self.triggers: set[int] = set()
         self.line: deque[tuple[int, int]] = deque()
+        self.missed: list[tuple[int, int, bool]] = []  # ends of waits that nobody could hear of
 
 
 def length(sim: Sim, ti: int, wait: Any) -> int:
@@ -102,6 +103,8 @@ def _park(sim: Sim, ti: int, wait: Deferral | HumanInput) -> None:
 def run_triggers(sim: Sim) -> None:
     """The triggerer takes waits from the line while it has room; a wait begins when its trigger runs."""
     waits = sim.waits
+    if sim.outages and unheard(sim, "event"):
+        return
     while waits.line and len(waits.triggers) < waits.capacity:
         ti, number = waits.line.popleft()
         if waits.parked.get(ti) == number:
@@ -112,13 +115,23 @@ def run_triggers(sim: Sim) -> None:
 
 
 def _later(sim: Sim, ti: int, number: int, ticks: int, *, timed_out: bool) -> None:
-    sim.calendar.source[sim.now + max(1, ticks)].append(lambda s, _: _resume(s, ti, number, timed_out))
+    sim.calendar.source[sim.now + max(1, ticks)].append(lambda s, _: resume(s, ti, number, timed_out))
 
 
-def _resume(sim: Sim, ti: int, number: int, timed_out: bool) -> None:
+def unheard(sim: Sim, what: str) -> bool:
+    """Whether an outage hides the end of a wait: an "event", a person's "answer" or a "timeout"."""
+    return any(what in fault.mutes and fault.holds(sim.now) for fault in sim.outages)
+
+
+def resume(sim: Sim, ti: int, number: int, timed_out: bool) -> None:
     """The wait is over: straight to scheduled, same try, and through the limits again."""
     if sim.waits.parked.get(ti) != number:
         return
+    if sim.outages:
+        wait = sim.run_of[ti].plan.tasks[sim.task_of[ti]].wait
+        if unheard(sim, "timeout" if timed_out else "answer" if isinstance(wait, HumanInput) else "event"):
+            sim.waits.missed.append((ti, number, timed_out))
+            return
     unpark(sim, ti)
     sim.waits.resumed[ti] = timed_out
     sim.record(ti, SCHEDULED, "wait_timeout" if timed_out else None)

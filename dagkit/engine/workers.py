@@ -64,8 +64,8 @@ def arrive(sim: Sim, tis: list[int]) -> list[int]:
 def pick_up(sim: Sim) -> list[int]:
     """Free workers take the first waiting TI of a queue they serve; of equals the one with most free slots."""
     taken = []
-    for floor in sim.floors.values():
-        for queue in floor.lines:
+    for name, floor in sim.floors.items():
+        for queue in floor.lines if name not in sim.cut else ():
             line = floor.lines[queue]
             while line:
                 _, _, ti = line[0]
@@ -105,7 +105,7 @@ def _stuck(sim: Sim, ti: int, since: int) -> None:
 
     Source: _handle_tasks_stuck_in_queued, jobs/scheduler_job_runner.py, Airflow 3.3.2.
     """
-    if sim.state[ti] != QUEUED or sim.queued_at.get(ti) != since:
+    if sim.state[ti] != QUEUED or sim.queued_at.get(ti) != since or sim.schedulers <= 0:
         return
     run, task = sim.run_of[ti], sim.task_of[ti]
     if not sim.scenario.executor.get(run.plan.tasks[task].executor).revokes:

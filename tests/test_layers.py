@@ -28,7 +28,7 @@ LAYERS = (
     {"usage", "faulted", "situation", "explain", "meters", "remarks", "bridge", "bridge_rows"},
     {"trace"},
     {"serial", "compare", "examples", "interop", "naive", "museum"},
-    {"formats"},
+    {"formats", "latency"},
     {"views"},
 )
 """From the ground up. A module imports from its own layer and those below; whatever is not named here is on top."""

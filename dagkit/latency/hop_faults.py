@@ -1,0 +1,92 @@
+"""What can go wrong between a commit and a running task, as data; and the cases that are worth playing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..errors import DagkitError, quoted
+
+SCHEDULERS, WORKERS = ("scheduler 1", "scheduler 2"), ("worker 1", "worker 2")
+KINDS = ("run", "task", "done")
+
+
+@dataclass(frozen=True)
+class Down:
+    """``who`` stops right after a moment: a time in ms, or "owns", "assigned", "starts". until: ms, or None: for good.
+
+    Who comes back goes on with what it was about to do, like a process that was frozen or cut off.
+    """
+
+    who: str
+    after: int | str
+    until: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.who not in SCHEDULERS + WORKERS or (isinstance(self.after, str)
+                                                    and self.after not in ("owns", "assigned", "starts")):
+            raise DagkitError(f"hops: nobody goes down as {quoted(self)}. who: one of {', '.join(SCHEDULERS + WORKERS)}; "
+                              "after: a time in ms, 'owns', 'assigned' or 'starts'.")
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What goes wrong. lose, duplicate: kinds of hint ("run", "task", "done") whose first one is lost or comes twice;
+    lose_share, duplicate_share: the same by chance. broker_down: no hint at all. down: who stops. busy_until: all
+    worker slots are taken until then (ms). fallback, guards: what protects; off, to see what they are for.
+    """
+
+    lose: tuple[str, ...] = ()
+    duplicate: tuple[str, ...] = ()
+    lose_share: float = 0.0
+    duplicate_share: float = 0.0
+    broker_down: bool = False
+    down: tuple[Down, ...] = ()
+    busy_until: int = 0
+    fallback: bool = True
+    guards: bool = True
+
+    def __post_init__(self) -> None:
+        for kind in (*self.lose, *self.duplicate):
+            if kind not in KINDS:
+                raise DagkitError(f"hops: a hint is of the kind run, task or done, not {quoted(kind)}.")
+        for share in (self.lose_share, self.duplicate_share):
+            if not 0 <= share <= 1:
+                raise DagkitError(f"hops: a share of hints lies between 0 and 1, not {quoted(share)}.")
+
+
+class Case(NamedTuple):
+    """One fault to play. happens: what is done to the system. then: what the system does about it."""
+
+    name: str
+    happens: str
+    then: str
+    faults: Faults
+
+
+CASES = {case.name: case for case in (
+    Case("nothing", "Nothing goes wrong.", "Each hop wakes the next: a few milliseconds between a commit and the next "
+         "one.", Faults()),
+    Case("hint not published", "The caller dies after the commit, before the hint.", "A scheduler's scan finds the run "
+         "that nobody owns, within a second.", Faults(lose=("run",))),
+    Case("hint comes twice", "The broker delivers the same hint to both schedulers.", "Both try to own the run. The insert "
+         "of one changes a row, that of the other none.", Faults(duplicate=("run",))),
+    Case("task hint lost", "The row says queued, and no worker hears of it.", "A worker asks every few seconds without "
+         "being woken, and gets it.", Faults(lose=("task",))),
+    Case("scheduler dies", "A scheduler owns the run and freezes before it queues anything. Later it comes back.",
+         "Its ownership gets stale and is replaced. When it comes back, its old write finds the row changed: zero rows.",
+         Faults(down=(Down("scheduler 1", "owns", 6_100),))),
+    Case("broker down", "No hint arrives at all.", "Only scans are left: the same run, slower. Polling is what hints "
+         "degrade to.", Faults(broker_down=True)),
+    Case("worker lost, queued", "A worker takes a task and dies before it starts it.", "It never ran, so the assignment is "
+         "cleared and another worker takes it. No try is used up.", Faults(down=(Down("worker 1", "assigned"),))),
+    Case("worker cut off", "The same, but the worker was only cut off: it comes back and starts the task it was given.",
+         "The row belongs to another worker by now. The start is refused before a line of the task has run.",
+         Faults(down=(Down("worker 1", "assigned", 5_600),))),
+    Case("lost while running", "A worker dies in the middle of a task.", "Its heartbeats end. After the timeout the retry "
+         "rules decide. What it did outside may be done again: there is no exactly-once.",
+         Faults(down=(Down("worker 1", "starts"),))),
+    Case("all full", "Every slot of every worker is taken.", "The row waits in the database, where everybody can see it. "
+         "The first worker with a free slot asks.", Faults(busy_until=2_500)),
+)}
+"""The faults of the lesson, by name."""

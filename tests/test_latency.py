@@ -1,0 +1,208 @@
+"""The latency model is held to what it promises; hop by hop, nothing is lost or doubled whatever happens to hints."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import math
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dagkit as dk
+from dagkit import latency
+from dagkit.latency import CASES, PARAMETERS, Down, Faults, Model, play
+from dagkit.latency.model import POINTS, SHAPES, _chance
+
+# ---- the model
+
+
+def test_the_two_fitted_figures_are_met_and_only_they_are_called_fitted():
+    rows = latency.predictions()
+    fitted = [row for row in rows if row["use"] == "fitted"]
+    assert [(row["published"], row["model"], row["error %"]) for row in fitted] == \
+        [("23.582 s", "23.582 s", 0), ("0.228 s", "0.228 s", 0)]
+    assert [row["published"] for row in rows if row["use"] == "predicted"] == ["0.294 s", "200,000", "500,000", "1.70 x"]
+    assert {p.name for p in PARAMETERS.values() if p.kind == "calibrated"} == {"row_cost", "work"}     # one each
+
+
+def test_errors_are_printed_as_they_are():
+    """Worked out by hand from the model's answers: nothing is rounded away or left out."""
+    model = Model()
+    assert latency.predictions(Model(updates_per_second=25_000))[2]["error %"] == "infinite"      # 60,000 heartbeats
+    (row,) = [row for row in latency.predictions(model) if row["published"] == "0.294 s"]
+    assert row["error %"] == round((model.p95("hinted", 300_000) / 0.294 - 1) * 100) != 0
+    contradicted = [row for row in latency.predictions(Model(updates_per_second=20_100)) if "contradicted" in row["note"]]
+    assert [row["published"] for row in contradicted] == ["200,000", "500,000"]
+
+
+def test_every_parameter_says_where_it_is_from_and_assumed_ones_have_a_range():
+    for p in PARAMETERS.values():
+        assert p.kind in latency.KINDS and p.source and p.unit
+        assert (p.low is not None) == (p.kind == "assumed")
+        assert p.kind != "assumed" or p.low <= p.value <= p.high
+
+
+def test_p95_is_that_of_the_stages_added_up_by_other_dice():
+    """Against plain sampling with random numbers of its own: within what chance allows."""
+    dice, model = random.Random(5), Model()
+    for design, n in (("standard", 50_000), ("executor", 80_000), ("hinted", 300_000)):
+        stages = model.stages(design, n)
+        drawn = sorted(sum(s.mean * SHAPES[s.shape](dice.random()) for s in stages) for _ in range(20_000))
+        assert model.p95(design, n) == pytest.approx(drawn[19_000], rel=0.04)
+
+
+def test_the_points_of_chance_are_even():
+    for column in _chance(3):
+        assert sum(column) / POINTS == pytest.approx(0.5) and len(set(column)) == POINTS
+    assert _chance(2)[0] != _chance(2)[1]
+
+
+def test_growth_has_the_shape_that_its_causes_give_it():
+    """Longer passes times more rounds is a square; heartbeats take 1 / (1 - share) of a database."""
+    model = Model()
+    rounds = [model.stages("standard", n)[0].mean for n in (40_000, 80_000, 160_000)]
+    period = [model.pass_seconds("standard", n) + 1 for n in (40_000, 80_000, 160_000)]
+    assert rounds == pytest.approx([p * n / 40_000 for p, n in zip(period, (40_000, 80_000, 160_000), strict=True)])
+    few = [model.stages("standard", n)[0].mean for n in (1_000, 20_000)]
+    assert few == pytest.approx([(model.pass_seconds("standard", n) + 1) / 2 for n in (1_000, 20_000)])     # one round
+    queue = [model.stages("hinted", n)[1].mean for n in (0, 250_000, 375_000)]
+    assert queue == pytest.approx([model.work, 2 * model.work, 4 * model.work])
+    assert math.isinf(model.p95("hinted", 500_000))                  # 100,000 heartbeats a second: all of it
+
+
+def test_ceilings_are_where_their_rule_says():
+    model = Model()
+    for design in ("standard", "executor"):
+        assert model.pass_seconds(design, model.ceiling(design)) == pytest.approx(30, rel=1e-3)
+    assert model.p95("hinted", model.ceiling("hinted")) == pytest.approx(1, rel=1e-3)
+
+
+def test_conclusions_can_fail():
+    """Few runs to go round: the standard path no longer grows more than in proportion. So the check is no ornament."""
+    assert all(latency.conclusions().values())
+    assert not latency.conclusions(Model(tasks_per_run=500, pass_base=0.5, process_start=4.0))["superlinear"]
+    assert not latency.conclusions(Model(updates_per_second=25_000))["flat"]
+
+
+def test_a_survey_is_the_same_twice_and_has_all_shares():
+    one = latency.survey(12, seed=3)
+    latency.survey.cache_clear()
+    assert latency.survey(12, seed=3) == one and one.tried == 12
+    assert set(one.holds) == set(latency.CONCLUSIONS) and all(0 <= share <= 1 for share in one.holds.values())
+    assert all(low <= high for low, high in one.ranges.values()) and len(one.ranges) == 4
+
+
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda: Model(scheduler=3), "parameter 'scheduler' is unknown. Did you mean 'schedulers'"),
+    (lambda: Model(row_cost=1), "row_cost is solved for"),
+    (lambda: Model(schedulers=0), "must be a number above 0, not 0"),
+    (lambda: Model(schedulers=True), "must be a number above 0, not True"),
+    (lambda: Model(celery_share=1.5), "is a share below 1, not 1.5"),
+    (lambda: Model(heartbeat=float("nan")), "must be a number above 0, not nan"),
+    (lambda: Model(process_start=60).p95("standard", 1), "no row_cost gives 23.582 s"),
+    (lambda: Model().p95("hint", 1), "design 'hint' is unknown. Did you mean 'hinted'"),
+    (lambda: Model().p95("hinted", -1), "must be a number >= 0, not -1"),
+    (lambda: latency.survey(0), "a whole number of models >= 1"),
+    (lambda: play(lose=("tasks",)), "of the kind run, task or done, not 'tasks'"),
+    (lambda: play(lose_share=1.5), "between 0 and 1, not 1.5"),
+    (lambda: play(loose=("run",)), "unknown fault among"),
+    (lambda: Down("worker 3", 5), "nobody goes down as"),
+])
+def test_bad_input_is_refused(call, said):
+    with pytest.raises(dk.DagkitError, match=said.replace("(", r"\(")):
+        call()
+
+
+# ---- hop by hop
+
+
+def statements(story):
+    return [step.what for step in story.steps]
+
+
+def test_the_three_hops_in_order():
+    story = play()
+    first = [what for what in statements(story) if "wake" not in what][:7]
+    assert first == ["1 run, 3 rows", "a run waits", "own it: 1 row", "queue extract: 1 row", "extract waits",
+                     "take extract", "start extract: 1 row"]
+    assert story.waits() == [60, 50, 50]      # hints 5, writes 10, fork 30: 5+10+10+5+30, then 5+10+5+30
+    for before, step in itertools.pairwise(story.steps):
+        if step.to == "hints":                # whoever drops a hint has just committed
+            assert (before.who, before.to, before.at, before.kind) == (step.who, "database", step.at, "write")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_fault_ends_well_and_leaves_its_mark(name):
+    story = play(CASES[name].faults)
+    assert story.run == "success" and not story.missing and not story.doubled
+    marks = {
+        "nothing": {}, "hint not published": {"lost": 1}, "hint comes twice": {"refused": 1}, "task hint lost": {"lost": 1},
+        "scheduler dies": {"fault": 1, "refused": 1}, "broker down": {"lost": 6}, "worker lost, queued": {"fault": 1},
+        "worker cut off": {"fault": 1, "refused": 1}, "lost while running": {"fault": 1}, "all full": {}}
+    assert {kind: n for kind in ("lost", "refused", "fault") if (n := story.count(kind))} == marks[name]
+    tries = {task: tries for task, (_, tries) in story.final.items()}
+    assert tries == {"extract": 2 if name == "lost while running" else 1, "transform": 1, "publish": 1}
+
+
+def test_how_long_each_fault_delays_the_first_task():
+    """From the intervals: a scan within a second, a worker's timer within three, staleness five, heartbeats ten."""
+    wait = {name: play(case.faults).waits()[0] for name, case in CASES.items()}
+    assert wait["nothing"] == wait["hint comes twice"] < 100
+    assert wait["hint not published"] < 1_000 + 100 and wait["task hint lost"] < 3_000 + 100
+    assert all(5_000 <= wait[name] < 7_000 for name in ("scheduler dies", "worker lost, queued", "worker cut off"))
+    assert play(CASES["lost while running"].faults).ended > 10_000
+    assert 2_500 <= wait["all full"] < 2_600
+
+
+def test_without_the_fallback_a_lost_hint_loses_the_work():
+    assert play(lose=("run",), fallback=False).missing == ["extract", "transform", "publish"]
+    assert play(lose=("task",), fallback=False).run == "running"
+    assert not play(fallback=False).missing                          # as long as no hint is lost
+
+
+def test_without_guards_things_run_twice():
+    assert play(CASES["worker cut off"].faults, guards=False).doubled == ["extract, try 1"]
+    assert play(CASES["scheduler dies"].faults, guards=False).doubled
+    owned = [step for step in play(CASES["hint comes twice"].faults, guards=False).steps if step.what == "own it: 1 row"]
+    assert len(owned) == 2
+
+
+moments = st.sampled_from(["owns", "assigned", "starts"]) | st.integers(0, 4_000)
+outages = st.builds(
+    lambda pair, after, back: Down(pair, after, None if back is None else 100 + back),
+    st.sampled_from(["scheduler 1", "worker 1"]), moments, st.none() | st.integers(5_000, 15_000))
+
+
+@given(lose=st.floats(0, 1), twice=st.floats(0, 1), seed=st.integers(0, 10_000), down=st.lists(outages, max_size=2),
+       busy=st.sampled_from([0, 0, 1_300]), broker=st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_nothing_is_lost_or_doubled_whatever_happens_to_hints(lose, twice, seed, down, busy, broker):
+    """One scheduler and one worker stay; hints get lost and doubled at any rate, the others freeze or die at any time."""
+    faults = Faults(lose_share=lose, duplicate_share=twice, down=tuple(down), busy_until=busy, broker_down=broker)
+    story = play(faults, seed=seed)
+    assert story.run == "success" and not story.missing and not story.doubled, story
+    for task, starts in itertools.groupby(sorted(story.starts, key=lambda s: (s.task, s.at)), key=lambda s: s.task):
+        tries = [start.try_number for start in starts]
+        assert tries == list(range(1, len(tries) + 1)), task         # one start per try, tries in order
+    first = {task: min(s.at for s in story.starts if s.task == task) for task in ("extract", "transform", "publish")}
+    assert first["extract"] < first["transform"] < first["publish"]
+    assert repr(play(faults, seed=seed)) == repr(story)
+
+
+def test_the_property_would_notice():
+    """The same search with the guards off, or the fallback off, does find doubled and lost work."""
+    cut = (Down("worker 1", "assigned", 5_600),)
+    assert any(play(down=cut, duplicate_share=0.5, guards=False, seed=k).doubled for k in range(5))
+    assert any(play(lose_share=0.3, fallback=False, seed=k).missing for k in range(10))
+
+
+def test_neither_part_uses_the_engine():
+    """A model of the way to running that borrowed the simulator's would prove nothing about it."""
+    folder = Path(latency.__file__).parent
+    found = {node.module for path in sorted(folder.glob("*.py")) for node in ast.walk(ast.parse(path.read_text("utf-8")))
+             if isinstance(node, ast.ImportFrom) and node.level == 2}
+    assert found == {"errors"}

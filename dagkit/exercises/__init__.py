@@ -18,9 +18,10 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import DagkitError, choices, nearest, shown
+from .mini_scheduler import in_order, places, situations
 from .trial import NotYet, Passed, Task
 
-MODULES: tuple[str, ...] = ("why_a_dag",)
+MODULES: tuple[str, ...] = ("why_a_dag", "mini_scheduler")
 """One module for each exercise notebook, in the order of the lessons."""
 
 
@@ -49,4 +50,4 @@ def judge(number: str, found: Mapping[str, Any]) -> Passed:
     return known[number].judge(found)
 
 
-__all__ = ["NotYet", "Passed", "check", "judge", "tasks"]
+__all__ = ["NotYet", "Passed", "check", "in_order", "judge", "places", "situations", "tasks"]

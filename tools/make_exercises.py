@@ -4,7 +4,7 @@
     python tools/make_exercises.py --check      change nothing, say what is not as it would be written
 
 In a code cell of a solution, what stands between nbgrader's markers ``### BEGIN SOLUTION`` and ``### END SOLUTION``
-becomes ``# YOUR CODE HERE`` and three dots. Outputs go. A solution that shows a line of itself elsewhere is refused.
+becomes ``# YOUR CODE HERE`` and three dots. Outputs go. A solution of which most can be read elsewhere is refused.
 
 A student's work is never overwritten: a notebook that is not as this tool last wrote it is first moved to
 ``exercises/set_aside/``, and that is said. What the tool wrote is known by its digest in ``exercises/editions.json``.
@@ -28,8 +28,8 @@ from tools.normalise_notebooks import clear, to_text  # noqa: E402  (run as a sc
 FOLDER = ROOT / "exercises"
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 STUB = ("# YOUR CODE HERE", "...")
-TELLING = 12
-"""A line of a solution at least so long must not stand anywhere in the student edition."""
+TELLING = 8
+"""A line of a solution tells something when it is at least so long and no comment."""
 
 
 class Refused(ValueError):
@@ -42,7 +42,7 @@ def student_edition(solution: NotebookNode, name: str = "notebook") -> NotebookN
     Raises Refused for markers that do not pair, a check cell with an answer in it, or an answer that shows elsewhere.
     """
     result = clear(solution)
-    hidden: list[str] = []
+    hidden: list[list[str]] = []
     for cell in result.cells:
         if cell.cell_type == "code":
             cell.source = without_answers(cell.source, hidden, f"{name}: cell {cell.id}")
@@ -51,12 +51,12 @@ def student_edition(solution: NotebookNode, name: str = "notebook") -> NotebookN
     if not hidden:
         raise Refused(f"{name}: no cell has a solution between {BEGIN} and {END}.")
     if shown := leaks(result, hidden):
-        raise Refused(f"{name}: the student edition would show a line of the solution: {shown[0]}")
+        raise Refused(f"{name}: the student edition would show a solution: {' / '.join(shown[0])}")
     return result
 
 
-def without_answers(source: str, hidden: list[str], who: str) -> str:
-    """A cell's source with a stub for each solution; the removed lines are added to ``hidden``."""
+def without_answers(source: str, hidden: list[list[str]], who: str) -> str:
+    """A cell's source with a stub for each solution; the lines of each are added to ``hidden``."""
     kept: list[str] = []
     inside = False
     for line in source.split("\n"):
@@ -66,10 +66,11 @@ def without_answers(source: str, hidden: list[str], who: str) -> str:
                 raise Refused(f"{who}: {marker} has no partner.")
             inside = not inside
             if inside:
+                hidden.append([])
                 margin = line[:len(line) - len(line.lstrip())]
                 kept += [margin + stub for stub in STUB]
         elif inside:
-            hidden.append(marker)
+            hidden[-1].append(marker)
         else:
             kept.append(line)
     if inside:
@@ -77,10 +78,14 @@ def without_answers(source: str, hidden: list[str], who: str) -> str:
     return "\n".join(kept)
 
 
-def leaks(student: NotebookNode, hidden: list[str]) -> list[str]:
-    """The lines of the solution that can still be read in the student edition."""
+def leaks(student: NotebookNode, hidden: list[list[str]]) -> list[list[str]]:
+    """The solutions of which more than half the telling lines can be read in the student edition.
+
+    A single line may well stand in a worked example: that is what a learner takes from it.
+    """
     text = "\n".join(cell.source for cell in student.cells)
-    return [line for line in hidden if len(line) >= TELLING and not line.startswith("#") and line in text]
+    telling = [[line for line in lines if len(line) >= TELLING and not line.startswith("#")] for lines in hidden]
+    return [lines for lines in telling if lines and 2 * sum(line in text for line in lines) > len(lines)]
 
 
 def digest(text: str) -> str:

@@ -439,6 +439,11 @@ class Trace:
         from .views.html_export import to_html
         return to_html(self, path, **options)
 
+    def to_chrome_trace(self, path: str | Path) -> Path:
+        """A file for https://ui.perfetto.dev or chrome://tracing: one process per pool, one thread per slot."""
+        from .chrome_trace import to_chrome_trace
+        return to_chrome_trace(self, path)
+
     def gantt(self, **options: Any) -> Any:
         """A picture: one row per task instance, its states as segments."""
         from .views import trace_gantt

@@ -27,8 +27,9 @@ LAYERS = (
     {"engine"},
     {"usage", "faulted", "situation", "explain", "meters", "remarks", "bridge", "bridge_rows"},
     {"trace"},
-    {"serial", "compare", "examples", "interop", "naive", "museum"},
+    {"serial", "compare", "examples", "interop", "naive", "museum", "chrome_trace"},
     {"formats", "latency"},
+    {"beside"},
     {"views"},
 )
 """From the ground up. A module imports from its own layer and those below; whatever is not named here is on top."""
@@ -37,6 +38,7 @@ CORE = frozenset().union(*LAYERS[:8])
 CONVENIENCES = {
     ("dag", "views"): "dag.draw()", ("engine", "trace"): "simulate() wraps its result", ("trace", "views"): "gantt()",
     ("trace", "serial"): "to_json()", ("trace", "compare"): "diff()",
+    ("trace", "chrome_trace"): "to_chrome_trace()",
 }
 """Methods that call upwards, with an import inside the function. Nothing of them runs unless they are called."""
 

@@ -153,6 +153,10 @@ def _span(reader: Reader, node: Any, name: Name, args: list[Any], given: dict[st
     return total if math.isfinite(total) else UNKNOWN
 
 
+def _asset_name(reader: Reader, node: Any, name: Name, args: list[Any], given: dict[str, Any]) -> Any:
+    return given.get("name", args[0] if args else UNKNOWN)
+
+
 _NAMED: dict[str, Callable[..., Any]] = {
     "DAG": _make_dag,
     "TaskGroup": _make_group,
@@ -162,6 +166,7 @@ _NAMED: dict[str, Callable[..., Any]] = {
     "timedelta": _span,
     "duration": _span,
     "Label": lambda *_: Label(),
+    "Asset": _asset_name,
 }
 
 

@@ -62,7 +62,12 @@ def read(source: Source, data: Any = None, *, dag: Any = None, run_id: str | Non
     for name, row in latest.items():
         state = label(row.get("state"))
         draft.task(name, (), _lasted(row) if state in _RAN else None, **_parameters(draft, name, row))
-    run = Run.from_times(_times(name, row) for name, row in latest.items())
+    about = as_dict(as_dict(data).get("dag_run"))
+    run = Run.from_times(
+        [_times(name, row) for name, row in latest.items()],
+        moment(about.get("start_date")),
+        label(about.get("state")) or None,
+    )
     never = [name for name, row in latest.items() if label(row.get("state")) not in _RAN]
     draft.note_all(
         never, "task instance|instances was|were not run to an end, so its|their duration is unknown"

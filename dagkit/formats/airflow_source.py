@@ -16,6 +16,7 @@ from ..errors import choices, nearest, shown
 from .airflow_calls import Calls
 from .airflow_eval import Reader
 from .airflow_model import DagModel, Node, Ref, TooMuch
+from .airflow_own import is_own, read_own
 from .airflow_params import NAMES, add_expands, dag_options, task_parameters
 from .draft import Draft
 from .loaded import Loaded
@@ -49,6 +50,8 @@ def read(source: Source, *, dag_id: str | None = None) -> Loaded:
     tree = _parsed(source)
     _safely(source, lambda: _follow(reader, tree, remarks))
     model = _chosen(source, reader, dag_id, remarks)
+    if is_own(reader):
+        return read_own(NAME, source, reader, model)
     draft = Draft(NAME, source, model.dag_id)
     for sentence in list(remarks)[:MAX_REMARKS]:
         draft.note(sentence)

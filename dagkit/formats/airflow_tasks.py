@@ -217,6 +217,7 @@ def _task_method(
         return owner
     if name == "as_teardown":
         owner.node.given["is_teardown"] = True
+        owner.node.given.setdefault("on_failure_fail_dagrun", given.get("on_failure_fail_dagrun"))
         for setup in nodes_of(given.get("setups", args[:1]), "left"):
             setup.given["is_setup"] = True
             arrow(setup, owner.node)

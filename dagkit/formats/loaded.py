@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..dag import Dag
 from ..errors import DagkitError, choices, shown
+from ..scenario import Scenario
 from ..task import Task, detached, spec_of
 
 UNITS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86400}
@@ -36,23 +37,25 @@ class TaskRun(NamedTuple):
 class Run:
     """A recorded run: its task instances by start time (``.rows``), and the moment they are counted from.
 
-    started_at: that moment, as ISO 8601 text in UTC. makespan: from it to the last end, in seconds.
+    started_at: that moment, as ISO 8601 text in UTC. makespan: from it to the last end, in seconds. state: how the run
+    ended, if the file tells.
     """
 
-    def __init__(self, rows: Iterable[TaskRun], started_at: str | None = None):
+    def __init__(self, rows: Iterable[TaskRun], started_at: str | None = None, state: str | None = None):
         self.rows = sorted(rows, key=lambda r: (r.start is None, r.start or 0.0, r.task))
-        self.started_at = started_at
+        self.started_at, self.state = started_at, state
 
     @classmethod
-    def from_times(cls, rows: Iterable[Mapping[str, Any]]) -> Run | None:
-        """A run from rows of ``datetime`` values, counted from the earliest; None if no time is known."""
+    def from_times(cls, rows: Iterable[Mapping[str, Any]], began: datetime | None = None,
+                   state: str | None = None) -> Run | None:
+        """A run from rows of ``datetime`` values, counted from ``began`` or the earliest; None if no time is known."""
         rows = list(rows)
         times = [
             row[k] for row in rows for k in ("start", "end", "queued", "scheduled") if row.get(k) is not None
         ]
         if not times:
             return None
-        first = min(times)
+        first = min([*times, *([] if began is None else [began])])
 
         def since(moment: datetime | None) -> float | None:
             return None if moment is None else (moment - first).total_seconds()
@@ -69,7 +72,7 @@ class Run:
             )
             for row in rows
         ]
-        return cls(made, first.isoformat())
+        return cls(made, first.isoformat(), state)
 
     @property
     def makespan(self) -> float:
@@ -132,7 +135,8 @@ class Loaded:
     dag: the Dag, with exact durations. format: the name of the reader. unit: of every time in it ("s", "min"
     or None when the file has none and each task counts as 1). report: sentences on what was ignored, assumed
     or rounded. missing: ids of the tasks whose duration the file does not tell. run: the recorded run, or
-    None. recorded_makespan: how long the file says the run took, in ``unit``, or None.
+    None. recorded_makespan: how long the file says the run took, in ``unit``, or None. pools, outcomes, durations:
+    of a Dag file that the kit exported, as ``Scenario`` takes them.
     """
 
     dag: Dag
@@ -143,6 +147,19 @@ class Loaded:
     run: Run | None = None
     recorded_makespan: float | None = None
     tick: int | None = None
+    pools: dict[str, Any] = field(default_factory=dict)
+    outcomes: dict[str, Any] = field(default_factory=dict)
+    durations: dict[str, Any] = field(default_factory=dict)
+
+    def scenario(self, unit: str | float | None = None, **changes: Any) -> Scenario:
+        """What ``simulate`` takes: the Dag in whole ticks (see ``for_simulation``), and the pools and the script that
+        came with the file, if any. changes: as for ``Scenario``; they overrule the file.
+
+        >>> Loaded(Dag.from_dict({"a": {"duration": 2}}), "csv", pools={"db": 1}).scenario(runs=2).runs
+        {'dag': Runs(count=2, every=0, start=1, unpaused_at=1, catchup=False)}
+        """
+        own: dict[str, Any] = {"pools": self.pools, "outcomes": self.outcomes, "durations": self.durations}
+        return Scenario(self.for_simulation(unit), **{**own, **changes})
 
     def for_simulation(self, unit: str | float | None = None) -> Dag:
         """The Dag with every time in whole ticks: durations rounded up, at least 1. The report says so.

@@ -1,0 +1,87 @@
+"""The Dags that are run for real. No outcome here hangs on which of two tasks happens to be quicker."""
+
+from __future__ import annotations
+
+import dagkit as dk
+
+
+def orders_daily() -> dk.Scenario:
+    """The Dag of the architecture lesson, with minutes shrunk to ticks: four files, one of which fails at first."""
+    return dk.Scenario(
+        dk.Dag("orders_daily", [
+            dk.Task("list_files", pool="orders_db", returns=4, retries=3, retry_delay=1),
+            dk.Task("process", "list_files", expand={"path": "list_files"}, duration=2, retries=3, retry_delay=1),
+            dk.Task("publish", "process", retries=3, retry_delay=1),
+        ], max_active_runs=2),
+        pools={"orders_db": 1}, outcomes={"process[2]": ["fail"]}, durations={"process[3]": 4})
+
+
+def rules() -> dk.Scenario:
+    """Every trigger rule once, behind a task that succeeds, one that fails and one that is skipped; a branch; a
+    teardown."""
+    ends = {"ok": ["success"], "bad": ["fail"], "gone": ["skip"]}
+    joins = {
+        "all_success": ["ok", "left"], "all_failed": ["bad"], "all_done": ["ok", "bad", "gone"],
+        "one_success": ["ok"], "one_failed": ["bad"], "one_done": ["ok", "bad"], "none_failed": ["ok", "gone"],
+        "none_failed_min_one_success": ["ok", "gone"], "none_skipped": ["ok", "bad"], "all_skipped": ["gone"],
+        "all_done_min_one_success": ["ok", "bad"], "always": ["bad"],
+    }
+    return dk.Scenario(
+        dk.Dag("rules", [
+            *(dk.Task(name) for name in ends),
+            dk.Task("choose", branch=["left"]), dk.Task("left", "choose"), dk.Task("right", "choose"),
+            dk.Task("after_branch", ["left", "right"], trigger_rule="none_failed_min_one_success"),
+            *(dk.Task(f"by_{rule}", ups, trigger_rule=rule) for rule, ups in joins.items()),
+            dk.Task("refused", ["bad"]), dk.Task("left_out", ["gone"]),
+            dk.Task("make_cluster", is_setup=True), dk.Task("use_cluster", "make_cluster"),
+            dk.Task("drop_cluster", ["make_cluster", "use_cluster"], is_teardown=True),
+        ]),
+        outcomes={**ends, "use_cluster": ["fail"]})
+
+
+def mapping() -> dk.Scenario:
+    """A width known at run time, one that is empty, one over another, a failure among the instances."""
+    return dk.Scenario(
+        dk.Dag("mapping", [
+            dk.Task("list_days", returns=3), dk.Task("list_none", returns=0),
+            dk.Task("clean", "list_days", expand={"day": "list_days"}, duration=2),
+            dk.Task("check", "clean", expand={"day": "clean"}),
+            dk.Task("pairs", expand={"left": 2, "right": 2}),
+            dk.Task("nothing", "list_none", expand={"day": "list_none"}),
+            dk.Task("after_nothing", "nothing", trigger_rule="none_failed"),
+            dk.Task("strict", "check"), dk.Task("report", ["check", "pairs"], trigger_rule="all_done"),
+        ]),
+        outcomes={"check[1]": ["fail"]}, durations={"clean[0]": 3})
+
+
+def pools() -> dk.Scenario:
+    """A pool of two slots, a task that takes both, priorities, and a task that must not overlap itself."""
+    return dk.Scenario(
+        dk.Dag("pools", [
+            *(dk.Task(f"read_{k}", pool="db", priority_weight=k, weight_rule="absolute") for k in range(1, 5)),
+            dk.Task("big_read", pool="db", pool_slots=2, priority_weight=9, weight_rule="absolute"),
+            dk.Task("one_by_one", expand={"part": 3}, max_active_tis_per_dagrun=1),
+            dk.Task("done", ["read_1", "read_2", "read_3", "read_4", "big_read", "one_by_one"]),
+        ], max_active_tasks=4),
+        pools={"db": 2})
+
+
+def retries() -> dk.Scenario:
+    """Success on the third try, tries used up, a failure that forbids a retry, a timeout, a growing delay."""
+    return dk.Scenario(
+        dk.Dag("retries", [
+            dk.Task("third_time", retries=3, retry_delay=1), dk.Task("never", retries=1, retry_delay=1),
+            dk.Task("no_second_try", retries=3, retry_delay=1),
+            dk.Task("too_slow", duration=4, execution_timeout=2, retries=1, retry_delay=1),
+            dk.Task("patient", retries=2, retry_delay=1, retry_exponential_backoff=True),
+            dk.Task("after_never", "never"), dk.Task("after_third", "third_time"),
+            dk.Task("tidy", ["after_third", "after_never", "no_second_try", "too_slow", "patient"],
+                    trigger_rule="all_done"),
+            dk.Task("watcher", ["tidy", "never", "no_second_try", "too_slow"], trigger_rule="one_failed"),
+        ]),
+        outcomes={"third_time": ["fail", "fail"], "never": ["fail", "fail"], "no_second_try": ["fail_hard"],
+                  "patient": ["fail", "fail"], "watcher": ["fail"]})
+
+
+SCENARIOS = {"orders": dk.examples.orders, "orders_daily": orders_daily, "rules": rules, "mapping": mapping,
+             "pools": pools, "retries": retries}

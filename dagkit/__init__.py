@@ -11,7 +11,17 @@ from .dag import Dag
 from .doctor import doctor
 from .engine import simulate
 from .errors import CycleError, DagkitError, FormatError
-from .executors import CeleryExecutor, EdgeExecutor, KubernetesExecutor, LocalExecutor, Worker
+from .executors import (
+    BatchExecutor,
+    Broker,
+    CeleryExecutor,
+    EdgeExecutor,
+    KubernetesExecutor,
+    Latency,
+    LocalExecutor,
+    Site,
+    Worker,
+)
 from .faults import LoseMessage, LoseScheduler, LoseWorker
 from .scenario import Config, Pool, Runs, Scenario
 from .task import Task
@@ -26,8 +36,8 @@ except PackageNotFoundError:  # run from a checkout that is not installed
 # Found on first use, so that `import dagkit` is quick and needs neither pandas nor widgets.
 _WHERE = {
     ".beside": "beside",
-    ".faults": "ApiServerDown BrokenWorker BrokerDown DagProcessorDown DatabaseDown PodsPending SlowDagProcessor "
-               "SlowDatabase SlowWorker TriggererDown WrongQueue",
+    ".faults": "ApiServerDown BrokenWorker BrokerDown DagProcessorDown DatabaseDown PodsPending SlowApiServer "
+               "SlowDagProcessor SlowDatabase SlowWorker TriggererDown WrongQueue",
     ".formats": "dump load",
     ".formats.airflow_export": "export_airflow",
     ".lesson": "check predict",
@@ -57,8 +67,8 @@ def __dir__() -> list[str]:
 
 
 __all__ = [  # noqa: PLE0604
-    "CeleryExecutor", "Config", "CycleError", "Dag", "DagkitError", "Deferral", "EdgeExecutor", "FormatError",
-    "HumanInput", "KubernetesExecutor", "LocalExecutor", "LoseMessage", "LoseScheduler", "LoseWorker", "Pool", "Runs",
-    "Scenario", "Sensor", "Task", "Trace", "Worker", "doctor", "examples", "simulate", "trigger_rules",
+    "BatchExecutor", "Broker", "CeleryExecutor", "Config", "CycleError", "Dag", "DagkitError", "Deferral",
+    "EdgeExecutor", "FormatError", "HumanInput", "KubernetesExecutor", "Latency", "LocalExecutor", "LoseMessage",
+    "LoseScheduler", "LoseWorker", "Pool", "Runs", "Scenario", "Sensor", "Site", "Task", "Trace", "Worker", "doctor", "examples", "simulate", "trigger_rules",
     *_LAZY, *_MODULES,
 ]

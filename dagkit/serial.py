@@ -146,6 +146,7 @@ def trace_to_json(trace: Trace) -> str:
         "event_ti": list(trace._event_ti), "event_new": list(trace._event_new),
         "causes": [[n, cause] for n, cause in sorted(trace._causes.items())],
         "pauses": [list(p) for p in trace._pauses], "notes": [list(n) for n in trace._notes],
+        "picks": [list(p) for p in trace._picks],
         "capped": [[list(limit), tick] for limit, tick in trace._capped], "window_cut": trace._window_cut,
         "overdriven": trace._overdriven,
         "gone": [[ti, name] for ti, name in sorted(trace._gone.items())],
@@ -188,6 +189,7 @@ def _build(data: Mapping[str, Any]) -> Trace:
         "event_ti": array("I", data["event_ti"]), "event_new": bytearray(data["event_new"]), "causes": dict(data["causes"]),
         "gone": dict(data["gone"]), "joined": dict(data["joined"]), "pauses": [tuple(p) for p in data["pauses"]],
         "notes": [tuple(n) for n in data.get("notes", [])],
+        "picks": [tuple(p) for p in data.get("picks", [])],
         "capped": [(LimitName(*limit), tick) for limit, tick in data["capped"]], "window_cut": data["window_cut"],
         "overdriven": data["overdriven"]})
 
@@ -263,6 +265,9 @@ def _check_remarks(data: Mapping[str, Any]) -> None:
              for limit, tick in limits), "limits")
     _fit(all(_wholes([tick]) and _wholes([ti], len(data["tis"])) and _texts([what])
              for tick, ti, what in data.get("notes", [])), "notes")
+    _fit(all(_wholes([ti], len(data["tis"])) and _wholes([tick, worker])
+             and _wholes([executor], len(data["scenario"]["executor"]))
+             for ti, tick, executor, worker in data.get("picks", [])), "work picked up")
     cut = data["window_cut"]
     _fit((cut is None or _wholes([cut])) and isinstance(data["overdriven"], list) and _texts(data["overdriven"]),
          "remarks")

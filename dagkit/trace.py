@@ -64,6 +64,7 @@ class Trace:
         self._joined: dict[int, int] = columns.get("joined", {})  # TIs of tasks added on the way: the tick
         self._pauses: list[tuple[int, str, str]] = columns.get("pauses", [])
         self._notes: list[tuple[int, int, str]] = columns.get("notes", [])   # (tick, TI, what befell it)
+        self._picks: list[tuple[int, int, int, int]] = columns.get("picks", [])   # (TI, tick, executor, worker)
         self._capped: list[tuple[LimitName, int]] = columns.get("capped", [])   # limits that refused, and since when
         self._overdriven: list[str] = columns.get("overdriven", [])
         self._window_cut: int | None = columns.get("window_cut")
@@ -79,7 +80,7 @@ class Trace:
             run.heads = {}
         columns = {name: getattr(sim, name) for name in (
             "task_of", "run_of", "map_index", "born", "tick_no", "tick_end", "event_ti", "event_new", "causes", "tries",
-            "gone", "joined", "pauses", "notes")}
+            "gone", "joined", "pauses", "notes", "picks")}
         return cls(sim.given, sim.plans, sim.runs, {
             "initial": initial, "now": sim.scenario, "capped": sim.limits.refusals(), "window_cut": sim.window_cut,
             "overdriven": sorted(sim.overdriven),

@@ -304,7 +304,8 @@ def test_exactly_the_variants_of_other_versions_are_only_shown() -> None:
 
 def test_what_is_said_to_be_beyond_the_kit_still_is() -> None:
     """The list above must not outlive its reasons."""
-    assert not hasattr(dk, "Broker") and "visibility_timeout" not in vars(dk.CeleryExecutor())
+    forgets = dk.CeleryExecutor(broker=dk.Broker("redis", visibility_timeout=5), handover=0)
+    assert dk.simulate(dk.Dag("d", [T("long", duration=20)]), executor=forgets).log().count("-> running") == 1
     assert not hasattr(dk.Config(), "dagbag_import_timeout")
     assert not {"hint", "polling"} & set(dk.scenario.PACINGS)
     assert "poke_error_of" not in dk.Sensor.__dataclass_fields__

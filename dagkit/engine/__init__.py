@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import DagkitError, shown
 from ..scenario import Scenario, as_scenario
 from ..states import FINISHED, REMOVED, code
-from . import changes, loss, mapping, runs
+from . import changes, loss, mapping, runs, workers
 from .core import Run, Sim
 from .plan import Plan
 from .script import Script, readings
@@ -49,6 +49,7 @@ def prepare(scenario: Scenario) -> Sim:
     for plan in plans:
         plan.scripted |= sim.script.outcomes.tasks(plan)
         plan.lasts_otherwise(sim.script.durations.tasks(plan))
+    workers.prepare(sim)
     for plan in plans:
         _add_runs(sim, plan)
     sim.rank_all()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..scenario import ACTIONS, Scenario
 from ..states import ACTIVE, EXECUTION, FINISHED, NONE, REMOVED, RESTARTING, RUNNING
-from . import limits, mapping, runs, waiting
+from . import limits, mapping, runs, waiting, workers
 from .ending import leave, stop, wait_for_retry
 from .limits import needs_of
 from .plan import Plan
@@ -133,6 +133,7 @@ def _new_definitions(sim: Sim) -> None:
     for number, plan in enumerate(plans):
         if plan.dag is not sim.plans[number].dag:
             sim.plans[number] = plan
+    workers.mark_environments(sim)
 
 
 def _follow(sim: Sim, run: Run, old: Plan, new: Plan) -> None:

@@ -112,16 +112,15 @@ class Sim:
         self.starts: dict[int, int] = {}               # TIs once taken from the queue: when they are really picked up
         self.overran: set[int] = set()                 # TIs whose running try ends by execution_timeout
         self.waits = Waits(scenario.config.triggerers * scenario.config.triggerer_capacity)
-        by_name = scenario.executor.by_name
-        self.handover: dict[str | None, int] = {name: executor.handover for name, executor in by_name.items()}
-        self.handover[None] = scenario.executor.default.handover
-        times = set(self.handover.values())
+        executors = scenario.executor.by_name.values()
+        times = {executor.handover if executor.steady else 0 for executor in executors}
         self.same_handover = times.pop() if len(times) == 1 else 0   # ticks, where all executors take as long
-        staffs = {name: (e, e.staff(scenario.config)) for name, e in by_name.items()}
-        self.floors = {name: Floor(list(staff), e.pull) for name, (e, staff) in staffs.items() if staff is not None}
+        self.floors: dict[str, Floor] = {}             # by executor, where it has workers
+        self.picks: list[tuple[int, int, int, int]] = []   # (TI, tick, executor, worker) whenever a worker takes a TI
+        self.misfits: set[int] = set()                 # TIs on a worker that lacks what they need
         self.schedulers = scenario.config.schedulers
         self.lost_messages: set[int] = set()           # TIs whose next hand-over gets lost
-        self.tracks_queued = bool(self.floors or scenario.faults)
+        self.tracks_queued = bool(scenario.faults)
         self.queued_at: dict[int, int] = {}
         self.queued_by: dict[int, int] = {}
         self.requeues: dict[int, int] = {}             # how often a TI was found stuck in queued

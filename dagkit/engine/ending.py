@@ -34,6 +34,8 @@ def length(sim: Sim, ti: int) -> int:
     if sim.outages:
         from .outages import stay
         ticks = stay(sim, ti, ticks)
+    if ti in sim.misfits:
+        ticks = 1                                             # it gets no further than its imports
     limit = plan.tasks[task].execution_timeout
     if limit is not None and ticks > limit:
         ticks = ceil(limit)
@@ -51,6 +53,9 @@ def conclude(sim: Sim, ti: int) -> None:
     if ti in sim.overran:
         sim.overran.discard(ti)
         word, cause = "fail", "execution_timeout"
+    elif ti in sim.misfits:
+        sim.misfits.discard(ti)
+        word, cause = "fail", "import_error"
     elif wait is not None and (after := waiting.after_stay(sim, ti, wait)):
         if after == "parked":
             return

@@ -60,8 +60,8 @@ def check_worker(sim: Sim, fault: Any) -> None:
     check_executor(sim, fault)
     names = [w.name for name, floor in sim.floors.items() if fault.executor in (None, name) for w in floor.staff]
     if fault.worker not in names:
-        raise DagkitError(f"{type(fault).__name__}: no worker is called '{shown(fault.worker)}'.{nearest(fault.worker, names)} "
-                          f"Known: {choices(names) or 'none (this executor has no named workers)'}.")
+        raise DagkitError(f"{type(fault).__name__}: no worker is called '{shown(fault.worker)}'."
+                          f"{nearest(fault.worker, names)} Known: {choices(names) or 'none (this executor has no named workers)'}.")
 
 
 def _lose_worker(sim: Sim, fault: LoseWorker) -> None:
@@ -74,7 +74,7 @@ def _lose_worker(sim: Sim, fault: LoseWorker) -> None:
             for w, worker in enumerate(floor.staff):
                 if worker.name == fault.worker and fault.executor in (None, name):
                     silent += [ti for ti, at in floor.at.items() if at == w and sim.state[ti] == RUNNING]
-                    floor.free[w] = -floor.staff[w].concurrency
+                    floor.dismiss(w)
     for ti in silent:
         go_silent(sim, ti)
 

@@ -135,14 +135,6 @@ def admit(sim: Sim, now: int) -> None:
     sim.record_all(queued, QUEUED)
     if sim.tracks_queued:
         workers.handed_over(sim, queued)
-    if sim.same_handover and not sim.starts:
-        sim.calendar.start[now + sim.same_handover].extend(queued)
-        return
-    at_once: list[int] = []
-    for ti in queued:
-        handover = sim.handover[sim.run_of[ti].plan.tasks[sim.task_of[ti]].executor]
-        if ti in sim.starts:
-            sim.starts[ti] = now + handover
-        (sim.calendar.start[now + handover] if handover else at_once).append(ti)
+    at_once = workers.hand_over(sim, queued)
     if at_once:
         start(sim, at_once)

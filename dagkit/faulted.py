@@ -130,7 +130,7 @@ def _stale(at: Situation, ti: int, state: int, told: Told) -> Told:
     if state not in (NONE, SCHEDULED, QUEUED):
         return told
     plan, task_id = at.trace._run_of[ti].plan, at.trace._task_id(ti)
-    for tick, holds_from, change in unseen(at.trace.scenario, at.tick):
+    for tick, holds_from, change in unseen(at.trace._whole.scenario, at.tick):
         task_of = plan.dag.tasks.get(task_id)
         new = change.get("tasks", {}).get(task_id)
         dag = change.get("dag")

@@ -286,6 +286,16 @@ class ApiServerDown(Outage):
 
 
 @dataclass(frozen=True)
+class SlowApiServer(Outage):
+    """Pages take long. Tasks hardly notice: their calls are few, and are tried again."""
+
+    component = "API server"
+
+    def _what(self) -> str:
+        return "the API server is slow"
+
+
+@dataclass(frozen=True)
 class DatabaseDown(ApiServerDown):
     """The metadata database is gone: no scheduler passes, and the API server cannot answer either."""
 
@@ -370,4 +380,4 @@ class SlowDagProcessor(Outage):
 
 
 FAULTS = (LoseWorker, LoseMessage, LoseScheduler, SlowWorker, BrokenWorker, WrongQueue, BrokerDown, PodsPending,
-          ApiServerDown, DatabaseDown, SlowDatabase, TriggererDown, DagProcessorDown, SlowDagProcessor)
+          ApiServerDown, SlowApiServer, DatabaseDown, SlowDatabase, TriggererDown, DagProcessorDown, SlowDagProcessor)

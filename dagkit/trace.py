@@ -70,6 +70,7 @@ class Trace:
         self._window_cut: int | None = columns.get("window_cut")
         self._now: Scenario = columns["now"]                      # the scenario after its last change
         self._stopped_early: bool = columns.get("stopped_early", False)
+        self._whole: Trace = self                                 # of a past as ``_until`` makes it: what came of it
 
     @classmethod
     def of(cls, sim: Sim) -> Trace:
@@ -460,6 +461,7 @@ class Trace:
         made = tuple(sorted((change for t, change in changes if t <= tick), key=lambda change: change[0]))
         if len(made) not in known:
             known[len(made)] = simulate(self.scenario.replace(changes=made))
+            known[len(made)]._whole = self
         return known[len(made)]
 
     def _same(self, other: Trace, ti: int) -> int | None:

@@ -60,8 +60,9 @@ def check_worker(sim: Sim, fault: Any) -> None:
     check_executor(sim, fault)
     names = [w.name for name, floor in sim.floors.items() if fault.executor in (None, name) for w in floor.staff]
     if fault.worker not in names:
+        there = choices(names) or "none (this executor has no named workers)"
         raise DagkitError(f"{type(fault).__name__}: no worker is called '{shown(fault.worker)}'."
-                          f"{nearest(fault.worker, names)} Known: {choices(names) or 'none (this executor has no named workers)'}.")
+                          f"{nearest(fault.worker, names)} Known: {there}.")
 
 
 def _lose_worker(sim: Sim, fault: LoseWorker) -> None:

@@ -29,7 +29,8 @@ def seen(scenario: Scenario) -> list[tuple[int, tuple[int, Mapping[str, Any]]]]:
             at = next_edit = min(known, default=None)
         if at is not None:
             found.append((at, (tick, change)))
-    return sorted(reversed(found), key=lambda entry: entry[0])
+    found.reverse()
+    return sorted(found, key=lambda entry: entry[0])
 
 
 def _parsed(faults: list[Any], tick: int) -> int | None:

@@ -50,7 +50,7 @@ _WHERE = {
     ".weights": "priority_totals",
 }
 _LAZY = {name: module for module, names in _WHERE.items() for name in names.split()}
-_MODULES = ("bridge", "exercises", "museum", "formats", "latency", "lesson", "naive", "planning", "practice", "states", "views")
+_MODULES = ("bridge", "capacity", "exercises", "museum", "formats", "latency", "lesson", "naive", "planning", "practice", "states", "views")
 
 
 def __getattr__(name: str) -> Any:

@@ -28,7 +28,7 @@ LAYERS = (
     {"usage", "faulted", "situation", "explain", "meters", "remarks", "bridge", "bridge_rows"},
     {"trace"},
     {"serial", "compare", "examples", "interop", "naive", "museum", "chrome_trace"},
-    {"formats", "latency"},
+    {"formats", "latency", "capacity"},
     {"beside"},
     {"views"},
 )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from importlib import import_module
 from typing import Any
 
 from .server import connect
 
-ROLES = {"claimer": ".claimer", "successor": ".successor"}
+ROLES = {"claimer": ".claimer", "successor": ".successor", "replica": ".replica", "worker": ".pulling"}
 """Module that plays a role: its ``play(stage, command)`` returns what is reported."""
+PIPE = open(0, "rb", buffering=0, closefd=False)
+"""Unbuffered, so that no message hides from ``select`` behind the one before it."""
 
 
 class Stage:
@@ -28,7 +29,7 @@ class Stage:
 
     def hear(self) -> dict[str, Any]:
         """The parent's next message. Ends this process if there is no parent any more."""
-        line = sys.stdin.readline()
+        line = PIPE.readline()
         if not line:
             raise SystemExit
         message: dict[str, Any] = json.loads(line)
@@ -41,7 +42,7 @@ class Stage:
 
 
 def main() -> None:
-    told = json.loads(sys.stdin.readline() or "null")
+    told = json.loads(PIPE.readline() or "null")
     if told is None:
         return
     stage = Stage(told)

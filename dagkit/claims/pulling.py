@@ -1,0 +1,100 @@
+"""A worker that pulls: asks for work as long as it has free slots, and starts what it was given. Child process of
+``hints.py``. Its tasks only take time; what matters is who starts them, and when."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from .actor import Stage
+from .listening import Listener
+
+# The allocator: each row goes to one worker, and no two workers wait for each other. One statement is one transaction;
+# the waiting inside it happens once, and only if there is a row.
+ASSIGN = """
+WITH given AS (
+    UPDATE ti SET worker = %s FROM (
+        SELECT run, task FROM ti WHERE state = 'queued' AND worker IS NULL ORDER BY run, task LIMIT %s
+        FOR UPDATE SKIP LOCKED) AS chosen
+    WHERE ti.run = chosen.run AND ti.task = chosen.task RETURNING ti.run, ti.task)
+SELECT run, task, (SELECT pg_sleep(%s)) FROM given"""
+RUN = """
+UPDATE ti SET state = 'running' FROM unnest(%s::int[], %s::int[]) AS chosen (run, task)
+WHERE ti.run = chosen.run AND ti.task = chosen.task"""
+GUARD = " AND ti.state = 'queued' AND ti.worker = %s"
+STARTED = "INSERT INTO started (run, task, worker) SELECT *, %s FROM unnest(%s::int[], %s::int[])"
+SUCCEED = """
+UPDATE ti SET state = 'success', ended = clock_timestamp() FROM unnest(%s::int[], %s::int[]) AS chosen (run, task)
+WHERE ti.run = chosen.run AND ti.task = chosen.task AND ti.state = 'running' AND ti.worker = %s RETURNING ti.run"""
+DONE = """
+UPDATE run SET done = true WHERE id = ANY(%s)
+AND NOT EXISTS (SELECT FROM ti WHERE ti.run = run.id AND ti.state <> 'success')"""
+Pairs = list[tuple[int, int]]
+
+
+class Worker(Listener):
+    """slots: tasks at once. duration: seconds a task takes. guarded: it starts only what is still its own.
+    stop_at: "assigned" makes it report and stand still when it first was given work."""
+
+    table, hears = "worker", "worker"
+
+    def __init__(self, stage: Stage, command: dict[str, Any]):
+        super().__init__(stage, command)
+        self.slots, self.duration = command["slots"], command["duration"]
+        self.guarded, self.stop_at = command["guarded"], command["stop_at"]
+        self.running: list[tuple[float, tuple[int, int]]] = []
+
+    def step(self) -> None:
+        """Report what is done, then ask for as much as there is room for."""
+        self.heartbeat()
+        now = time.monotonic()
+        done = [ti for end, ti in self.running if end <= now]
+        self.running = [(end, ti) for end, ti in self.running if end > now]
+        if done:
+            self._report(done)
+        asked, self.heard = bool(self.heard), []
+        if (asked or done or self.due()) and len(self.running) < self.slots:
+            self._ask_for_work()
+
+    def _report(self, done: Pairs) -> None:
+        with self.db.transaction():
+            self.rest()
+            runs = [run for run, in self.ask(SUCCEED, [*_columns(done), self.me])]
+            self.ask(DONE, [runs])
+        for run in runs:
+            self.hint("scheduler", run)
+
+    def _ask_for_work(self) -> None:
+        free = self.slots - len(self.running)
+        given = [(run, task) for run, task, _ in self.ask(ASSIGN, [self.me, free, self.work])]
+        if not given:
+            return
+        if self.stop_at == "assigned":
+            self.stop_at = ""
+            self.stage.say("assigned", given=given)
+            self.stage.hear()
+        self._start(given)
+
+    def _start(self, given: Pairs) -> None:
+        guard, more = (GUARD, [self.me]) if self.guarded else ("", [])
+        with self.db.transaction():
+            started = self.ask(RUN + guard + " RETURNING ti.run, ti.task", [*_columns(given), *more])
+            self.rest()
+            self.ask(STARTED, [self.me, *_columns(started)])
+        self.refused += len(given) - len(started)
+        end = time.monotonic() + self.duration
+        self.running += [(end, ti) for ti in started]
+
+
+def _columns(pairs: Pairs) -> list[list[int]]:
+    return [[run for run, _ in pairs], [task for _, task in pairs]]
+
+
+def play(stage: Stage, command: dict[str, Any]) -> dict[str, Any]:
+    """Work until told to stop."""
+    me = Worker(stage, command)
+    me.next_scan = time.monotonic() + command["phase"] * me.interval
+    while me.wait(min([end for end, _ in me.running], default=time.monotonic() + me.interval)):
+        me.step()
+    me.db.execute("UNLISTEN *")
+    return {"queries": me.queries, "refused": me.refused}

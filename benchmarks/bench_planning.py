@@ -76,7 +76,8 @@ def rustworkx_graph(dag: Dag) -> Any:
 def lean_simpy(dag: Dag, slots: int) -> int:
     """The greedy schedule with a process for each running task, its own list of ready names and no resource."""
     import simpy
-    ids, index, up, down = dag.graph[:4]
+    graph = dag.graph
+    ids, index, up, down = graph.ids, graph.index, graph.up, graph.down
     durations = [t.duration for t in dag]
     env, free = simpy.Environment(), slots
     blocked_by = [len(u) for u in up]
@@ -107,7 +108,7 @@ def lean_simpy(dag: Dag, slots: int) -> int:
 def bare_simpy(dag: Dag, slots: int) -> int:
     """The same on SimPy's event queue alone: callbacks, no process, one timeout a task."""
     import simpy
-    ids, _, up, down = dag.graph[:4]
+    ids, up, down = dag.graph.ids, dag.graph.up, dag.graph.down
     durations = [t.duration for t in dag]
     env, free, starting = simpy.Environment(), slots, False
     blocked_by = [len(u) for u in up]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from .errors import CycleError, DagkitError, choices, nearest, shown
 
@@ -12,18 +15,87 @@ if TYPE_CHECKING:
     from .task import Task
 
 
-class Graph(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Graph:
     """A Dag as integers. Numbers are declaration positions; nothing here knows about time or states.
 
     ids: name by number. index: number by name. up, down: neighbours by number, duplicates removed, in listed order.
-    order: *task order*: repeatedly the first declared task whose upstreams are all taken.
+    sorted: whether every task is declared after its upstreams.
     """
 
     ids: list[str]
-    index: dict[str, int]  # type: ignore[assignment]
+    index: dict[str, int]
     up: list[tuple[int, ...]]
     down: list[list[int]]
-    order: list[int]
+    sorted: bool
+
+    @cached_property
+    def order(self) -> list[int]:
+        """*Task order*: repeatedly the first declared task whose upstreams are all taken (Kahn with a heap)."""
+        if self.sorted:
+            return list(range(len(self.ids)))
+        waiting = list(map(len, self.up))
+        ready = [i for i, n in enumerate(waiting) if not n]
+        order = []
+        while ready:
+            i = heapq.heappop(ready)
+            order.append(i)
+            for d in self.down[i]:
+                waiting[d] -= 1
+                if not waiting[d]:
+                    heapq.heappush(ready, d)
+        return order
+
+    @cached_property
+    def waves(self) -> list[list[int]]:
+        """Kahn's algorithm wave by wave: a task joins the wave after the last of its upstreams. Sorted by name."""
+        ids, down = self.ids, self.down
+        blocked_by = list(map(len, self.up))
+        wave = [i for i, n in enumerate(blocked_by) if not n]
+        found = []
+        while wave:
+            wave.sort(key=ids.__getitem__)
+            found.append(wave)
+            freed = []
+            for i in wave:
+                for d in down[i]:
+                    left = blocked_by[d] - 1
+                    if left:
+                        blocked_by[d] = left
+                    else:
+                        freed.append(d)
+            wave = freed
+        return found
+
+    @cached_property
+    def numbered(self) -> Numbered:
+        """The same graph with its tasks numbered wave by wave, for loops over all tasks."""
+        return Numbered(self)
+
+
+class Numbered:
+    """A graph whose numbers go wave by wave, and by name within a wave.
+
+    Whoever walks all tasks in this order meets every upstream first, and finds neighbours close together in memory:
+    on large Dags that is half the time. Compiled once, when it is first needed.
+
+    declared: number -> declaration position. place: the way back. up, down: neighbours by these numbers.
+    rank: position of the number's name among all names, sorted; by_rank: the way back.
+    """
+
+    def __init__(self, graph: Graph):
+        self.declared = list(chain.from_iterable(graph.waves))
+        self.place = place = [0] * len(graph.ids)
+        for number, position in enumerate(self.declared):
+            place[position] = number
+        at = place.__getitem__
+        self.up = [tuple(map(at, graph.up[i])) for i in self.declared]
+        self.down = [tuple(map(at, graph.down[i])) for i in self.declared]
+        self.names = [graph.ids[i] for i in self.declared]
+        self.by_rank = sorted(range(len(place)), key=self.names.__getitem__)
+        self.rank = [0] * len(place)
+        for rank, number in enumerate(self.by_rank):
+            self.rank[number] = rank
 
 
 def compile_graph(tasks: Mapping[str, Task], dag_id: str) -> Graph:
@@ -38,34 +110,21 @@ def compile_graph(tasks: Mapping[str, Task], dag_id: str) -> Graph:
             up.append(())
             continue
         try:
-            ups = tuple(dict.fromkeys([index[u] for u in task.upstream]))
+            ups = tuple([index[u] for u in task.upstream])
         except KeyError as missing:
             raise DagkitError(f"task '{shown(task.task_id)}': upstream '{shown(missing.args[0])}' is not a task of Dag "
                               f"'{shown(dag_id)}'.{nearest(missing.args[0], ids)} Known: {choices(ids)}.") from None
+        if len(ups) > 1:
+            ups = tuple(dict.fromkeys(ups))
         up.append(ups)
         for u in ups:
             down[u].append(i)
             if u >= i:
                 sorted_already = False
-    order = list(range(len(ids))) if sorted_already else _task_order(up, down)
-    if len(order) < len(ids):
-        raise CycleError([ids[i] for i in _find_cycle(up, set(order))])
-    return Graph(ids, index, up, down, order)
-
-
-def _task_order(up: list[tuple[int, ...]], down: list[list[int]]) -> list[int]:
-    """Kahn's algorithm with a heap: always the first declared task whose upstreams are all taken."""
-    waiting = [len(u) for u in up]
-    ready = [i for i, n in enumerate(waiting) if not n]
-    order = []
-    while ready:
-        i = heapq.heappop(ready)
-        order.append(i)
-        for d in down[i]:
-            waiting[d] -= 1
-            if not waiting[d]:
-                heapq.heappush(ready, d)
-    return order
+    graph = Graph(ids, index, up, down, sorted_already)
+    if not sorted_already and sum(map(len, graph.waves)) < len(ids):
+        raise CycleError([ids[i] for i in _find_cycle(up, set(chain.from_iterable(graph.waves)))])
+    return graph
 
 
 def _find_cycle(up: list[tuple[int, ...]], taken: set[int]) -> list[int]:

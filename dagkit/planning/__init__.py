@@ -15,6 +15,7 @@ CriticalPath(length=7, path=['list_files', 'process', 'join', 'report'])
 from __future__ import annotations
 
 from .changes import expand, what_if
+from .moves import moves, pooled_makespan, split
 from .paths import CriticalPath, critical_path, critical_tasks, slack, tied_critical_paths, waves
 from .slots import (
     Row,
@@ -29,6 +30,6 @@ from .slots import (
 
 __all__ = [
     "CriticalPath", "Row", "Schedule", "critical_path", "critical_tasks", "expand", "graham_bound",
-    "lower_bound", "makespan", "makespan_curve", "saturation_slots", "schedule", "slack",
+    "lower_bound", "makespan", "makespan_curve", "moves", "pooled_makespan", "saturation_slots", "schedule", "slack", "split",
     "tied_critical_paths", "waves", "what_if",
 ]

@@ -6,7 +6,7 @@ import operator
 from typing import Any, NamedTuple
 
 from ..dag import Dag
-from ..graph import Graph
+from ..graph import Numbered
 from .times import Number, Times, graph_of
 
 
@@ -16,22 +16,9 @@ def waves(dag: Dag) -> list[list[str]]:
     >>> waves(Dag.from_dict({"a": {}, "c": {"upstream": ["a"]}, "b": {"upstream": ["a"]}}))
     [['a'], ['b', 'c']]
     """
-    ids, _, up, down, _ = graph_of(dag)
-    blocked_by = list(map(len, up))
-    wave = [i for i, n in enumerate(blocked_by) if not n]
-    found = []
-    while wave:
-        found.append(sorted([ids[i] for i in wave]))
-        freed = []
-        for i in wave:
-            for d in down[i]:
-                left = blocked_by[d] - 1
-                if left:
-                    blocked_by[d] = left
-                else:
-                    freed.append(d)
-        wave = freed
-    return found
+    graph = graph_of(dag)
+    name = graph.ids.__getitem__
+    return [list(map(name, wave)) for wave in graph.waves]
 
 
 class CriticalPath(NamedTuple):
@@ -50,16 +37,16 @@ def critical_path(dag: Dag) -> CriticalPath:
     >>> critical_path(Dag.from_dict({"a": {"duration": 2}, "b": {}, "c": {"upstream": ["b", "a"]}}))
     CriticalPath(length=3, path=['a', 'c'])
     """
-    graph, times = graph_of(dag), Times(dag)
-    if not graph.ids:
+    graph, times = graph_of(dag).numbered, Times(dag)
+    finish = finish_times(graph, times.by_number(graph))
+    length = max(finish, default=0)
+    last = min([graph.declared[i] for i, end in enumerate(finish) if end == length], default=None)
+    if last is None:
         return CriticalPath(0, [])
-    finish = finish_times(graph, times.exact)
-    i = max(range(len(finish)), key=finish.__getitem__)   # max keeps the first of equals
-    path = [i]
-    while graph.up[i]:
-        i = max(graph.up[i], key=finish.__getitem__)
-        path.append(i)
-    return CriticalPath(times.shown(finish[path[0]]), [graph.ids[i] for i in reversed(path)])
+    path = [graph.place[last]]
+    while ups := graph.up[path[-1]]:
+        path.append(max(ups, key=finish.__getitem__))     # max keeps the first of equals
+    return CriticalPath(times.shown(length), [graph.names[i] for i in reversed(path)])
 
 
 def slack(dag: Dag) -> dict[str, Number]:
@@ -71,7 +58,8 @@ def slack(dag: Dag) -> dict[str, Number]:
     {'a': 0, 'b': 3, 'c': 0}
     """
     graph, times = graph_of(dag), Times(dag)
-    return dict(zip(graph.ids, times.all_shown(_spare(graph, times)), strict=True))
+    spare = times.all_shown(_spare(graph.numbered, times))
+    return dict(zip(graph.ids, map(spare.__getitem__, graph.numbered.place), strict=True))
 
 
 def critical_tasks(dag: Dag) -> list[str]:
@@ -93,15 +81,16 @@ def tied_critical_paths(dag: Dag, limit: int = 100) -> list[list[str]]:
     >>> tied_critical_paths(file_fanout())
     [['list_files', 'process', 'join', 'report'], ['load_dim', 'join', 'report']]
     """
-    graph, times = graph_of(dag), Times(dag)
-    finish = finish_times(graph, times.exact)
+    graph, times = graph_of(dag).numbered, Times(dag)
+    durations = times.by_number(graph)
+    finish = finish_times(graph, durations)
     critical = [not spare for spare in _spare(graph, times)]
-    tight = [[u for u in ups if critical[u] and finish[u] == finish[i] - times.exact[i]]
+    tight = [[u for u in ups if critical[u] and finish[u] == finish[i] - durations[i]]
              for i, ups in enumerate(graph.up)]
     goes_on = {u for i, ups in enumerate(tight) if critical[i] for u in ups}
     paths: list[list[str]] = []
     # Depth first without recursion: a linked path (task, rest) for each branch still to be walked.
-    ends = [i for i in range(len(finish)) if critical[i] and i not in goes_on]
+    ends = [i for i in graph.place if critical[i] and i not in goes_on]     # in declared order
     stack: list[tuple[int, Any]] = [(i, None) for i in reversed(ends)]
     while stack and len(paths) < limit:
         link = stack.pop()
@@ -109,7 +98,7 @@ def tied_critical_paths(dag: Dag, limit: int = 100) -> list[list[str]]:
         if ups:
             stack.extend((u, link) for u in reversed(ups))
         else:
-            paths.append(_unlinked(link, graph.ids))
+            paths.append(_unlinked(link, graph.names))
     return paths
 
 
@@ -121,35 +110,36 @@ def _unlinked(link: Any, ids: list[str]) -> list[str]:
     return path
 
 
-def finish_times(graph: Graph, durations: list[int]) -> list[int]:
+def finish_times(graph: Numbered, durations: list[int]) -> list[int]:
     """When each task ends at the earliest."""
-    up, finish = graph.up, durations[:]
+    finish = durations[:]
     end_of = finish.__getitem__
-    for i in graph.order:
-        if up[i]:
-            finish[i] += max(map(end_of, up[i]))
+    for i, ups in enumerate(graph.up):
+        if ups:
+            finish[i] += max(map(end_of, ups))
     return finish
 
 
-def length_of(graph: Graph, times: Times) -> int:
-    return max(finish_times(graph, times.exact), default=0)
+def length_of(graph: Numbered, durations: list[int]) -> int:
+    return max(finish_times(graph, durations), default=0)
 
 
-def latest_ends(graph: Graph, durations: list[int], length: int) -> list[int]:
+def latest_ends(graph: Numbered, durations: list[int], length: int) -> list[int]:
     """When each task must have ended for all to be done at ``length``."""
     down, latest, start = graph.down, [length] * len(durations), durations[:]
     start_of = start.__getitem__
-    for i in reversed(graph.order):
+    for i in range(len(durations) - 1, -1, -1):
         if down[i]:
             latest[i] = min(map(start_of, down[i]))
         start[i] = latest[i] - durations[i]
     return latest
 
 
-def _spare(graph: Graph, times: Times) -> list[int]:
-    finish = finish_times(graph, times.exact)
+def _spare(graph: Numbered, times: Times) -> list[int]:
+    durations = times.by_number(graph)
+    finish = finish_times(graph, durations)
     length = max(finish, default=0)
-    spare = list(map(operator.sub, latest_ends(graph, times.exact, length), finish))
+    spare = list(map(operator.sub, latest_ends(graph, durations, length), finish))
     if times.whole:
         return spare
     noise = length // 10**12   # floats that were computed before they got here

@@ -6,15 +6,16 @@ import heapq
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..dag import Dag
-from ..graph import Graph
+from ..graph import Numbered
 from .paths import latest_ends, length_of
 from .times import Number, Times, at_least_one, graph_of
 
-Instant = tuple[int, list[tuple[int, int]], list[str]]
-"""A time, the (task, slot) pairs started then, and a heap of the names left waiting."""
+Instant = tuple[int, list[tuple[int, int]], list[int]]
+"""A time, the (task, slot) pairs started then, and a heap of the ranks by name of those left waiting."""
 
 
 class Row(NamedTuple):
@@ -57,16 +58,18 @@ def schedule(dag: Dag, slots: int) -> Schedule:
     b 0 2 1
     c 1 2 0
     """
-    graph, times = graph_of(dag), Times(dag)
+    graph, times = graph_of(dag).numbered, Times(dag)
+    durations = times.by_number(graph)
     begun: list[tuple[int, int]] = []
     starts: list[int] = []
     now = 0
-    for now, started, _ in _instants(graph, times.exact, at_least_one("slots", slots)):
+    for now, started, _ in _instants(graph, durations, at_least_one("slots", slots)):
         begun += started
         starts += [now] * len(started)
-    ends = [start + times.exact[i] for start, (i, _) in zip(starts, begun, strict=True)]
-    names, places = [graph.ids[i] for i, _ in begun], [slot for _, slot in begun]
-    rows = map(Row, names, times.all_shown(starts), times.all_shown(ends), places)
+    ends = [start + durations[i] for start, (i, _) in zip(starts, begun, strict=True)]
+    names, places = [graph.names[i] for i, _ in begun], [slot for _, slot in begun]
+    columns = zip(names, times.all_shown(starts), times.all_shown(ends), places, strict=True)
+    rows = map(partial(tuple.__new__, Row), columns)      # Row(*column), without a Python call for each row
     return Schedule(slots, times.shown(now), tuple(rows))
 
 
@@ -76,8 +79,8 @@ def makespan(dag: Dag, slots: int) -> Number:
     >>> makespan(Dag.from_dict({"a": {"duration": 3}, "b": {"duration": 2}}), 1)
     5
     """
-    times = Times(dag)
-    return times.shown(_makespan(graph_of(dag), times.exact, at_least_one("slots", slots)))
+    graph, times = graph_of(dag).numbered, Times(dag)
+    return times.shown(_makespan(graph, times.by_number(graph), at_least_one("slots", slots)))
 
 
 def lower_bound(dag: Dag, slots: int) -> Number:
@@ -87,7 +90,7 @@ def lower_bound(dag: Dag, slots: int) -> Number:
     3
     """
     times, slots = Times(dag), at_least_one("slots", slots)
-    return times.shared(*_lower(times.work, length_of(graph_of(dag), times), slots), up=True)
+    return times.shared(*_lower(times.work, _length(dag, times), slots), up=True)
 
 
 def graham_bound(dag: Dag, slots: int) -> Number:
@@ -100,7 +103,7 @@ def graham_bound(dag: Dag, slots: int) -> Number:
     6
     """
     times, slots = Times(dag), at_least_one("slots", slots)
-    return times.shared(times.work + (slots - 1) * length_of(graph_of(dag), times), slots, up=False)
+    return times.shared(times.work + (slots - 1) * _length(dag, times), slots, up=False)
 
 
 def makespan_curve(dag: Dag, max_slots: int = 32) -> Any:
@@ -110,11 +113,12 @@ def makespan_curve(dag: Dag, max_slots: int = 32) -> Any:
     [3, 2, 1]
     """
     import pandas as pd
-    graph, times = graph_of(dag), Times(dag)
-    length, every = length_of(graph, times), range(1, at_least_one("max_slots", max_slots) + 1)
+    graph, times = graph_of(dag).numbered, Times(dag)
+    durations = times.by_number(graph)
+    length, every = length_of(graph, durations), range(1, at_least_one("max_slots", max_slots) + 1)
     return pd.DataFrame({
         "slots": list(every),
-        "makespan": [times.shown(_makespan(graph, times.exact, n)) for n in every],
+        "makespan": [times.shown(_makespan(graph, durations, n)) for n in every],
         "lower_bound": [times.shared(*_lower(times.work, length, n), up=True) for n in every],
     })
 
@@ -128,15 +132,21 @@ def saturation_slots(dag: Dag) -> int:
     >>> saturation_slots(Dag.from_dict({"a": {"duration": 2}, "b": {}, "c": {}}))
     2
     """
-    graph, times = graph_of(dag), Times(dag)
-    length = length_of(graph, times)
+    graph, times = graph_of(dag).numbered, Times(dag)
+    durations = times.by_number(graph)
+    length = length_of(graph, durations)
     if not length:
         return 1
-    latest = list(map(operator.sub, latest_ends(graph, times.exact, length), times.exact))
+    latest = list(map(operator.sub, latest_ends(graph, durations, length), durations))
     slots = -(-times.work // length)
-    while missing := _missing(graph, times.exact, slots, latest):
+    while missing := _missing(graph, durations, slots, latest):
         slots += missing
     return slots
+
+
+def _length(dag: Dag, times: Times) -> int:
+    graph = graph_of(dag).numbered
+    return length_of(graph, times.by_number(graph))
 
 
 def _lower(work: int, length: int, slots: int) -> tuple[int, int]:
@@ -144,19 +154,19 @@ def _lower(work: int, length: int, slots: int) -> tuple[int, int]:
     return (work, slots) if work > length * slots else (length, 1)
 
 
-def _instants(graph: Graph, durations: list[int], slots: int) -> Iterator[Instant]:
+def _instants(graph: Numbered, durations: list[int], slots: int) -> Iterator[Instant]:
     """Greedy list scheduling, instant by instant. The last time is the makespan."""
-    ids, index, up, down, _ = graph
-    blocked_by = list(map(len, up))
-    ready = sorted([ids[i] for i, n in enumerate(blocked_by) if not n])   # sorted, so already a heap
-    width = min(slots, len(ids))
+    down, rank, by_rank = graph.down, graph.rank, graph.by_rank
+    blocked_by = list(map(len, graph.up))
+    ready = sorted([rank[i] for i, n in enumerate(blocked_by) if not n])   # sorted, so already a heap
+    width = min(slots, len(durations))
     free, holds = list(range(width)), [0] * width
     running: list[int] = []   # a heap of end * width + slot: one number orders by end and tells the slot
     pop, push, now = heapq.heappop, heapq.heappush, 0
     while True:
         started = []
         while ready and free:
-            i, slot = index[pop(ready)], pop(free)
+            i, slot = by_rank[pop(ready)], pop(free)
             holds[slot] = i
             push(running, (now + durations[i]) * width + slot)
             started.append((i, slot))
@@ -170,14 +180,14 @@ def _instants(graph: Graph, durations: list[int], slots: int) -> Iterator[Instan
             for d in down[holds[slot]]:
                 blocked_by[d] = left = blocked_by[d] - 1
                 if not left:
-                    push(ready, ids[d])
+                    push(ready, rank[d])
 
 
-def _makespan(graph: Graph, durations: list[int], slots: int) -> int:
+def _makespan(graph: Numbered, durations: list[int], slots: int) -> int:
     return max(now for now, _, _ in _instants(graph, durations, slots))
 
 
-def _missing(graph: Graph, durations: list[int], slots: int, latest: list[int]) -> int:
+def _missing(graph: Numbered, durations: list[int], slots: int, latest: list[int]) -> int:
     """0 if on so many slots every task starts by its latest start, otherwise how many more it takes at least.
 
     Until the first task is left waiting, more slots would change nothing. If one of those left waiting then
@@ -189,7 +199,7 @@ def _missing(graph: Graph, durations: list[int], slots: int, latest: list[int]) 
             return 1
         if ready and not queued:
             queued = True
-            waiting = [graph.index[name] for name in sorted(ready)]
+            waiting = [graph.by_rank[rank] for rank in sorted(ready)]
             urgent = [place for place, i in enumerate(waiting, 1) if latest[i] <= now]
             # A task of no duration gives its slot back at once: beside one, places say nothing.
             if urgent and all(durations[i] for i in (*waiting, *(i for i, _ in started))):

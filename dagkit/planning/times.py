@@ -9,7 +9,7 @@ from typing import Any
 
 from ..dag import Dag
 from ..errors import DagkitError, shown
-from ..graph import Graph
+from ..graph import Graph, Numbered
 
 Number = int | float
 
@@ -36,6 +36,10 @@ class Times:
     @property
     def whole(self) -> bool:
         return self.scale is None
+
+    def by_number(self, graph: Numbered) -> list[int]:
+        """The exact durations in the graph's own order."""
+        return list(map(self.exact.__getitem__, graph.declared))
 
     def shown(self, exact: int) -> Number:
         """An exact sum in the unit of the durations."""

@@ -71,11 +71,10 @@ def boxes(dag: Any, collapse: str | None = None, expand: Collection[Any] = ()) -
 
 def wave_numbers(graph: Any) -> list[int]:
     """The wave of each task, counted from 1: one more than the latest of its upstreams."""
-    depth = [1] * len(graph.ids)
-    for i in graph.order:
-        for u in graph.up[i]:
-            if depth[u] >= depth[i]:
-                depth[i] = depth[u] + 1
+    depth = [0] * len(graph.ids)
+    for number, wave in enumerate(graph.waves, 1):
+        for i in wave:
+            depth[i] = number
     return depth
 
 

@@ -15,7 +15,8 @@ from .states import FINISHED, NAMES
 if TYPE_CHECKING:
     from .trace import Trace
 
-KNOWN_AHEAD = frozenset({"retry_delay", "running", "reschedule", "run_not_due", "lost_worker", "message_lost"})
+KNOWN_AHEAD = frozenset({"retry_delay", "running", "reschedule", "run_not_due", "lost_worker", "message_lost",
+                         "pod_pending", "provisioning"})
 """Reasons whose end is fixed beforehand: a delay or a timeout."""
 
 

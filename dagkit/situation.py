@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import faulted, trigger_rules
+from . import delivered, faulted, trigger_rules
 from .engine.limits import Need
 from .engine.loss import NO_SCHEDULER
 from .errors import choices, nearest, shown
-from .executors import Worker
-from .faults import LoseMessage, LoseWorker
+from .faults import LoseWorker
 from .states import (
     AWAITING_INPUT,
     DEFERRED,
@@ -94,7 +93,7 @@ class Situation(Usage):
         if state == SCHEDULED:
             return self._scheduled(ti, run)
         if state == QUEUED:
-            return self._queued(ti, run)
+            return delivered.why(self, ti)
         if state == RUNNING:
             return self._running(ti)
         if state == UP_FOR_RETRY:
@@ -226,40 +225,6 @@ class Situation(Usage):
         return limit.kind, f"{what} ({used} of {cap} used by {self._names(holders)}).", holders, f"raise {knob}"
 
     # ---- queued, running, parked ------------------------------------------------------------------------------
-
-    def _queued(self, ti: int, run: Run) -> tuple[str, str, Sequence[int], str]:
-        scenario = self.trace._now
-        task = run.plan.tasks[self.trace._task_of[ti]]
-        executor, name = scenario.executor.get(task.executor), scenario.executor.name_of(task.executor)
-        if any(isinstance(f, LoseMessage) and f.tick <= self.tick and ti in self._fault_tis(f) for f in scenario.faults):
-            return ("message_lost", "the broker lost its message; the scheduler finds out after task_queued_timeout.",
-                    (), "lower task_queued_timeout")
-        staff = executor.staff(scenario.config)
-        if staff is not None:
-            dead = {f.worker for f in scenario.faults if isinstance(f, LoseWorker) and f.tick <= self.tick and f.worker
-                    and f.executor in (None, name)}
-            staff = [w for w in faulted.staff(scenario.faults, staff, name, self.tick) if w.name not in dead]
-        if staff is not None and not any(w.serves(task.queue) for w in staff):
-            return ("no_worker_for_queue", f"no worker of {shown(name)} listens to queue '{shown(task.queue)}'.", (),
-                    f"start a worker that listens to '{shown(task.queue)}', or change the task's queue")
-        if staff is not None:
-            able = [w for w in staff if w.serves(task.queue)]
-            busy = [i for i in sorted(self.active) if self._shares_worker(i, name, able)]
-            if len(busy) >= sum(w.concurrency for w in able):
-                return ("worker_slots", f"all {len(busy)} worker slots for queue '{shown(task.queue)}' of {shown(name)} "
-                        f"are taken by {self._names(busy)}.", busy, "add workers or raise their concurrency")
-        at, then = next(((t, new) for t, new, _ in self.trace._changes_of(ti) if t > self.tick), (None, None))
-        what = "a worker picks it up" if then in (None, RUNNING) else "no worker picks it up; it is found"
-        return "worker", f"handed to {shown(name)}; {what}{f' at tick {at}' if at else ''}.", (), ""
-
-    def _shares_worker(self, ti: int, executor: str, staff: list[Worker]) -> bool:
-        task = self.trace._run_of[ti].plan.tasks[self.trace._task_of[ti]]
-        return (self.codes[ti] == RUNNING and self.trace._now.executor.name_of(task.executor) == executor
-                and any(w.serves(task.queue) for w in staff))
-
-    def _fault_tis(self, fault: Any) -> list[int]:
-        return [ti for ti in range(len(self.trace._task_of))
-                if fault.task in (self.trace._label(ti), self.trace._task_id(ti))]
 
     def _running(self, ti: int) -> tuple[str, str, Sequence[int], str]:
         following = next(((t, e) for t, _, e in self.trace._changes_of(ti) if t > self.tick), None)

@@ -25,11 +25,11 @@ LAYERS = (
     {"task", "graph", "dag", "waits", "executors", "faults", "weights"},
     {"planning", "scenario"},
     {"engine"},
-    {"usage", "faulted", "situation", "explain", "meters", "remarks", "bridge", "bridge_rows"},
+    {"usage", "stays", "faulted", "delivered", "situation", "explain", "meters", "remarks", "bridge", "bridge_rows"},
     {"trace"},
     {"serial", "compare", "examples", "interop", "naive", "museum", "chrome_trace"},
     {"formats", "latency", "capacity"},
-    {"beside"},
+    {"real_run", "recorded"},
     {"views"},
 )
 """From the ground up. A module imports from its own layer and those below; whatever is not named here is on top."""

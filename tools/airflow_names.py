@@ -29,6 +29,7 @@ CITED = (
 # From providers that Airflow's core package does not contain, read in their provider.yaml and cli definitions.
 PROVIDERS = {
     "config": ["[celery] worker_autoscale", "[celery] worker_concurrency", "[celery] worker_prefetch_multiplier",
+               "[edge] job_poll_interval", "[kubernetes_executor] worker_pods_creation_batch_size",
                "[celery] task_publish_max_retries", "[celery] task_acks_late",
                "[celery_broker_transport_options] visibility_timeout"],
     "cli": ["airflow celery worker"],

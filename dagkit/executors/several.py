@@ -9,7 +9,6 @@ from typing import Any
 from ..checks import text
 from ..errors import DagkitError, choices, nearest, quoted, shown
 from .base import Executor
-from .celery import CeleryExecutor
 from .local import LocalExecutor
 
 
@@ -23,8 +22,8 @@ class Executors:
     def of(cls, given: Any) -> Executors:
         """One executor, several, or a dictionary of them, checked.
 
-        >>> Executors.of([LocalExecutor(), CeleryExecutor()]).get("CeleryExecutor").name
-        'CeleryExecutor'
+        >>> Executors.of({"near": LocalExecutor(), "far": LocalExecutor(2)}).get("far").parallelism
+        2
         """
         if given is None:
             given = LocalExecutor()

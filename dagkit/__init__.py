@@ -35,22 +35,25 @@ except PackageNotFoundError:  # run from a checkout that is not installed
 
 # Found on first use, so that `import dagkit` is quick and needs neither pandas nor widgets.
 _WHERE = {
-    ".beside": "beside",
+    ".compared": "compare_executors",
     ".faults": "ApiServerDown BrokenWorker BrokerDown DagProcessorDown DatabaseDown PodsPending SlowApiServer "
                "SlowDagProcessor SlowDatabase SlowWorker TriggererDown WrongQueue",
     ".formats": "dump load",
     ".formats.airflow_export": "export_airflow",
     ".lesson": "check predict",
     ".planning": "critical_path critical_tasks expand graham_bound lower_bound makespan makespan_curve "
-                 "saturation_slots schedule slack tied_critical_paths waves what_if",
+                 "moves pooled_makespan saturation_slots schedule slack split tied_critical_paths waves what_if",
     ".practice": "drill",
+    ".real_run": "beside",
     ".views": "answer draw plan",
+    ".views.actual": "actual",
     ".views.player": "Prediction play",
     ".views.read_aloud": "read_aloud",
     ".weights": "priority_totals",
 }
 _LAZY = {name: module for module, names in _WHERE.items() for name in names.split()}
-_MODULES = ("bridge", "capacity", "exercises", "museum", "formats", "latency", "lesson", "naive", "planning", "practice", "states", "views")
+_MODULES = ("bridge", "symptoms", "capacity", "exercises", "museum", "formats", "latency", "lesson",
+            "naive", "planning", "practice", "states", "views")
 
 
 def __getattr__(name: str) -> Any:

@@ -30,6 +30,7 @@ from .slots import (
 
 __all__ = [
     "CriticalPath", "Row", "Schedule", "critical_path", "critical_tasks", "expand", "graham_bound",
-    "lower_bound", "makespan", "makespan_curve", "moves", "pooled_makespan", "saturation_slots", "schedule", "slack", "split",
+    "lower_bound", "makespan", "makespan_curve", "moves", "pooled_makespan", "saturation_slots", "schedule",
+    "slack", "split",
     "tied_critical_paths", "waves", "what_if",
 ]

@@ -6,7 +6,7 @@ a state is told by shape, letter and border as well as by colour.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from .. import states
 from ..errors import DagkitError
@@ -30,13 +30,15 @@ Segment = tuple[float, float, str]
 def svg(
     rows: Sequence[tuple[str, Sequence[Segment]]], *, prefix: str, last_tick: float, now: float | None = None,
     title: str = "", width: int = PLOT, unit: str = "tick", marked: Collection[str] = (), rest: str = "",
+    ghosts: Mapping[str, tuple[float, float]] | None = None,
 ) -> str:
     """The chart as SVG text.
 
     rows: (label, [(start, end, state), ...]) from top to bottom; a name that is no state is taken for a task
     and drawn as work. last_tick: the end of the axis, in the segments' unit. now: where to draw the line of
     the current tick, or None. width: of the plot, in pixels. marked: tasks drawn with a heavy border.
-    rest: what to say about rows beyond ROWS, after their number.
+    rest: what to say about rows beyond ROWS, after their number. ghosts: by label, from when to when something else
+    (an ideal) would have been; a thin line below the bar.
 
     Raises DagkitError if a segment ends before it starts.
 
@@ -54,6 +56,8 @@ def svg(
     body = _axis(at, bottom, end, unit)
     for k, (label, segments) in enumerate(drawn):
         body.append(_row(label, segments, HEAD + ROW * k, at, marked))
+        if ghosts and label in ghosts:
+            body.append(_ghost(*ghosts[label], HEAD + ROW * k, at))
     if now is not None:
         x = num(at(min(max(now, 0), end)))
         line = f"M{x} {HEAD - 6} V{num(bottom)}"
@@ -64,8 +68,11 @@ def svg(
         bottom += 24
     used = {what for _, segments in drawn for _, _, what in segments if what in states.CODE}
     keys, room = legend(used, 0, bottom + 10, left + width)
+    look = style(f"{prefix}svg")
+    if ghosts:
+        look += f"#{prefix}svg .dk-ghost{{stroke:currentColor;stroke-width:2;fill:none;stroke-opacity:.75}}"
     return svg_root(prefix, left + width + MARK + 2, bottom + (room + 10 if used else 6),
-                    title or "Tasks over time", style(f"{prefix}svg"), [*body, *keys])
+                    title or "Tasks over time", look, [*body, *keys])
 
 
 def ticks(end: float, most: int = TICKS) -> list[float]:
@@ -139,6 +146,13 @@ def _end(what: str, x: float, wide: float, top: float, marked: bool) -> list[str
 
 def _inside(look: str, x: float, top: float, text: str) -> str:
     return el("text", esc(text), cls=f"dk-in {look}", x=x, y=top + 16)
+
+
+def _ghost(start: float, end: float, top: float, at: Callable[[float], float]) -> str:
+    """A thin line with a foot at each end, below a bar."""
+    y, x1, x2 = num(top + ROW - 1.5), num(at(start)), num(max(at(end), at(start) + 1))
+    told = el("title", esc(f"ideal: {brief(start)} to {brief(end)}"))
+    return el("path", told, cls="dk-ghost", d=f"M{x1} {y} v-3 M{x1} {y} H{x2} v-3")
 
 
 def _cut(name: str, room: int) -> str:

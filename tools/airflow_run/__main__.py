@@ -65,7 +65,7 @@ def _played(options: argparse.Namespace, home: Path) -> int:
         scenarios[made.dag_file] = scenario
     port = free_port()
     with standalone(options.airflow.absolute(), home, settings(home, dags, port)) as airflow:
-        api = _started(airflow, dags, port)
+        api = _started(airflow, port)
         different = 0
         for file, scenario in scenarios.items():
             found = _run(options, airflow, api, file, scenario)
@@ -74,11 +74,9 @@ def _played(options: argparse.Namespace, home: Path) -> int:
     return UNFINISHED if different else 0
 
 
-def _started(airflow: Standalone, dags: Path, port: int) -> Api:
+def _started(airflow: Standalone, port: int) -> Api:
     say("making the database ...")
     airflow.once("db", "migrate")
-    for pools in sorted(dags.glob("*.pools.json")):
-        airflow.once("pools", "import", str(pools))
     api = Api(port)
     airflow.start("api-server")
     _until("the api-server", api.ready, airflow, 120)
@@ -90,6 +88,9 @@ def _started(airflow: Standalone, dags: Path, port: int) -> Api:
 
 def _run(options: argparse.Namespace, airflow: Standalone, api: Api, file: Path, scenario: Any) -> Any:
     dag_id, run_id = dk.load(file).dag.dag_id, "beside"
+    pools = file.with_suffix(".pools.json")
+    if pools.exists():
+        airflow.once("pools", "import", str(pools))       # here, because two Dags may name the same pool
     _until(f"Dag {dag_id} to be parsed", lambda: _parsed(api, dag_id), airflow, 120)
     api.trigger(dag_id, run_id)
     _until(f"{dag_id}", lambda: _ended(api, dag_id, run_id), airflow, options.limit)

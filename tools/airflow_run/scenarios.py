@@ -58,12 +58,12 @@ def pools() -> dk.Scenario:
     """A pool of two slots, a task that takes both, priorities, and a task that must not overlap itself."""
     return dk.Scenario(
         dk.Dag("pools", [
-            *(dk.Task(f"read_{k}", pool="db", priority_weight=k, weight_rule="absolute") for k in range(1, 5)),
-            dk.Task("big_read", pool="db", pool_slots=2, priority_weight=9, weight_rule="absolute"),
+            *(dk.Task(f"read_{k}", pool="warehouse", priority_weight=k, weight_rule="absolute") for k in range(1, 5)),
+            dk.Task("big_read", pool="warehouse", pool_slots=2, priority_weight=9, weight_rule="absolute"),
             dk.Task("one_by_one", expand={"part": 3}, max_active_tis_per_dagrun=1),
             dk.Task("done", ["read_1", "read_2", "read_3", "read_4", "big_read", "one_by_one"]),
         ], max_active_tasks=4),
-        pools={"db": 2})
+        pools={"warehouse": 2})
 
 
 def retries() -> dk.Scenario:

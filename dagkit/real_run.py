@@ -54,7 +54,7 @@ def beside(trace: Trace, recorded: Any, tick_seconds: float = 1) -> Beside:
     Raises DagkitError without a recorded run, or for a trace of several runs.
 
     >>> from dagkit import examples, load, simulate
-    >>> listing = '{"task_instances": [{"task_id": "a", "state": "success", "try_number": 1}]}'
+    >>> listing = '[{"task_id": "a", "state": "success", "try_number": 1, "start_date": "2026-01-01T00:00:00"}]'
     >>> from dagkit.dag import Dag
     >>> print(beside(simulate(Dag.from_dict({"a": {}})), load(listing)))
     1 task instances: final states, tries and run state agree.

@@ -1,0 +1,155 @@
+"""A recorded run against the ideal: where each task instance waited, and who owns the time above the floor.
+
+A task instance is *ready* when the last of its upstreams has ended. From there to its end it is
+unseen (the scheduler has not noticed; earlier tries and their delays fall in here too), scheduled (waits for a place:
+limits and pools), queued (waits for a worker) and running. Whatever a file does not record counts as unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from . import planning
+from .dag import Dag
+from .errors import DagkitError, quoted
+from .formats.loaded import Loaded, TaskRun
+from .planning.times import at_least_one
+from .task import spec_of
+
+WAITS = ("unseen", "scheduled", "queued", "ran")
+OWNERS = {"unseen": "the scheduler (or earlier tries)", "scheduled": "limits and pools", "queued": "workers",
+          "ran": "the tasks themselves"}
+
+
+class Spent(NamedTuple):
+    """One task instance, in seconds since the run began; ideal_*: when it would run with nothing in the way.
+
+    unseen, scheduled, queued, ran: how long it was each, from ready to end. later: start minus ideal_start.
+    chain: on the chain of tasks that decided when the run ended.
+    """
+
+    task: str
+    ready: float
+    start: float
+    end: float
+    unseen: float
+    scheduled: float
+    queued: float
+    ran: float
+    ideal_start: float
+    ideal_end: float
+    later: float
+    chain: bool
+
+
+@dataclass(frozen=True)
+class Actual:
+    """rows: every task instance that ran, by start. slots: how many the ideal has. floor: the critical path; ideal: the
+    greedy schedule on so many slots; took: the real run, all in seconds. chain: what the run waited for, from its
+    beginning to its end. owned: seconds of that chain by owner (the keys of OWNERS). never: those that did not run.
+    """
+
+    dag: Dag
+    rows: tuple[Spent, ...]
+    slots: int
+    floor: float
+    ideal: float
+    took: float
+    chain: tuple[str, ...]
+    owned: dict[str, float]
+    never: tuple[str, ...]
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        import pandas as pd
+        return pd.DataFrame(list(self.rows), columns=list(Spent._fields)).round(3)
+
+
+def against_ideal(loaded: Loaded, slots: int | None = None) -> Actual:
+    """Hold a recorded run against the ideal schedule of the same tasks with the durations they had.
+
+    loaded: what ``load`` gave back, with a run and (``load(path, dag=...)``) its dependencies. slots: of the ideal; by
+    default as many as the real run had tasks running at once.
+
+    Raises DagkitError if no start and end times are recorded.
+    """
+    if not isinstance(loaded, Loaded) or loaded.run is None:
+        raise DagkitError("actual: needs a file with a recorded run (start and end times), such as a listing of task "
+                          f"instances, not {quoted(loaded)}.")
+    ran = [r for r in loaded.run.rows if r.start is not None and r.end is not None]
+    if not ran:
+        raise DagkitError("actual: no task of this run has both a start and an end. Record a run that did something.")
+    dag = _as_run(loaded.dag, ran)
+    slots = _at_once(ran) if slots is None else at_least_one("actual: slots", slots)
+    planned = {row.task_id: row for row in planning.schedule(dag, slots).rows}
+    ends = _ends(dag, loaded.run.rows)
+    chain = _chain(dag, ends)
+    rows = [_spent(dag, row, ends, planned, chain) for row in ran if row.task in dag]
+    owned = {name: sum(getattr(r, name) for r in rows if r.chain) for name in WAITS}
+    never = tuple(r.task for r in loaded.run.rows if r.start is None or r.end is None)
+    return Actual(dag, tuple(rows), slots, float(planning.critical_path(dag).length),
+                  float(max((row.end for row in planned.values()), default=0)), loaded.run.makespan,
+                  tuple(chain), owned, never)
+
+
+def _as_run(shape: Dag, ran: list[TaskRun]) -> Dag:
+    """The Dag at the width it had in the run, every task as long as it ran (0 if it did not)."""
+    lasted = {row.task: max(0.0, row.end - row.start) for row in ran}  # type: ignore[operator]
+    width: dict[str, int] = {}
+    for name in lasted:
+        task, bracket, index = name.rpartition("[")
+        if bracket and name not in shape and task in shape and index[:-1].isdecimal():
+            width[task] = max(width.get(task, 0), int(index[:-1]) + 1)
+    for task, count in width.items():
+        shape = planning.expand(shape, task, count, max_map_length=count)
+    specs = {t.task_id: {"upstream": spec_of(t).get("upstream", ()), "duration": lasted.get(t.task_id, 0.0)} for t in shape}
+    return Dag.from_dict(specs, shape.dag_id)
+
+
+def _at_once(ran: Iterable[TaskRun]) -> int:
+    """The most tasks that ran at the same time. One that ends when another starts makes room first."""
+    moments = sorted((time, change) for row in ran for time, change in ((row.start, 1), (row.end, -1)))
+    most = now = 0
+    for _, change in moments:
+        now += change
+        most = max(most, now)
+    return max(1, most)
+
+
+def _ends(dag: Dag, rows: Iterable[TaskRun]) -> dict[str, float]:
+    """When each task was decided; what never ran, when its record or its last upstream says so."""
+    told = {row.task: row.end for row in rows}
+    ends: dict[str, float] = {}
+    ids = dag.graph.ids
+    for number in dag.graph.order:
+        name = ids[number]
+        before = max((ends[ids[u]] for u in dag.graph.up[number]), default=0.0)
+        end = told.get(name)
+        ends[name] = before if end is None else end
+    return ends
+
+
+def _ready(dag: Dag, name: str, ends: dict[str, float]) -> float:
+    return max((ends[up] for up in dag[name].upstream), default=0.0)
+
+
+def _chain(dag: Dag, ends: dict[str, float]) -> dict[str, None]:
+    """From the task that ended last back to the beginning, each time the upstream that ended last; ties: first listed."""
+    chain = [max(ends, key=ends.__getitem__)] if ends else []
+    while chain and dag[chain[-1]].upstream:
+        chain.append(max(dag[chain[-1]].upstream, key=ends.__getitem__))
+    return dict.fromkeys(reversed(chain))
+
+
+def _spent(dag: Dag, row: TaskRun, ends: dict[str, float], planned: dict[str, Any], chain: dict[str, None]) -> Spent:
+    """Moments put in order first: a clock of another machine may be a little off."""
+    assert row.start is not None and row.end is not None
+    ready = min(_ready(dag, row.task, ends), row.start)
+    queued = row.start if row.queued is None else min(max(row.queued, ready), row.start)
+    scheduled = queued if row.scheduled is None else min(max(row.scheduled, ready), queued)
+    ideal = planned[row.task]
+    return Spent(row.task, ready, row.start, row.end, scheduled - ready, queued - scheduled, row.start - queued,
+                 row.end - row.start, float(ideal.start), float(ideal.end), row.start - float(ideal.start),
+                 row.task in chain)

@@ -37,12 +37,16 @@ def _twin(trace: Trace, then: Trace, ti: int) -> int:
     return ti if twin is None else twin
 
 
-def brief(trace: Trace, ti: int, tick: int) -> tuple[str, str, str]:
-    """(state, code, text) of one TI at the end of a tick: the reason without its names."""
+def brief(trace: Trace, tis: Sequence[int], tick: int) -> list[tuple[str, str, str]]:
+    """(state, code, text) of each TI at the end of a tick: the reasons without their names."""
     at = situation(trace, tick)
-    twin = _twin(trace, at.trace, ti)
-    code, text, _, _ = at.why(twin, at.codes[twin])
-    return NAMES[at.codes[twin]], code, text
+    found = []
+    for ti in tis:
+        twin = _twin(trace, at.trace, ti)
+        state = at.codes[twin]
+        code, text, _, _ = at.why(twin, state)
+        found.append((NAMES[state], code, text))
+    return found
 
 
 def reason(trace: Trace, ti: int, tick: int) -> Reason:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,30 +110,29 @@ class Trace:
         return self._gone.get(ti) or self._run_of[ti].plan.ids[self._task_of[ti]]
 
     @cached_property
-    def _clashes(self) -> dict[int, str]:
-        """What is added to a label that two TIs would share: a removed one, or an id that looks like a label."""
-        self.__dict__["_clashes"] = {}                     # while they are looked for, labels stand as they are
+    def _full_labels(self) -> list[str]:
+        """The label of every TI. A second one of the same label says so: a removed TI, or an id that looks like one."""
+        found = [self._plain_label(ti, self._map_index.get(ti)) for ti in range(len(self._task_of))]
         count: dict[str, int] = {}
-        found = {}
-        for ti in sorted(self._order, key=lambda ti: ti in self._gone):
-            label = self._label(ti)
+        for ti in sorted(self._order, key=self._gone.__contains__):
+            label = found[ti]
             count[label] = count.get(label, 0) + 1
             if count[label] > 1:
-                found[ti] = " (removed)" if ti in self._gone and count[label] == 2 else f" #{count[label]}"
+                found[ti] += " (removed)" if ti in self._gone and count[label] == 2 else f" #{count[label]}"
         return found
 
-    def _label(self, ti: int, tick: int | None = None) -> str:
+    def _plain_label(self, ti: int, index: int | None) -> str:
         run = self._run_of[ti]
-        index = self._map_index.get(ti)
-        if index is not None and tick is not None and tick < self._born[ti]:
-            index = None
-        text = self._task_id(ti)
-        if index is not None:
-            text += f"[{index}]"
+        text = self._task_id(ti) if index is None else f"{self._task_id(ti)}[{index}]"
         if len(self._plans) > 1:
             text = f"{run.plan.dag.dag_id}.{text}"
-        text += f"@{run.number}" if run.plan.number in self._several_runs else ""
-        return text + self._clashes[ti] if ti in self._clashes else text
+        return f"{text}@{run.number}" if run.plan.number in self._several_runs else text
+
+    def _label(self, ti: int, tick: int | None = None) -> str:
+        """Its label; of a mapped TI at a tick before it was expanded, that of the task."""
+        if tick is not None and ti in self._map_index and tick < self._born[ti]:
+            return self._plain_label(ti, None)
+        return self._full_labels[ti]
 
     @cached_property
     def labels(self) -> list[str]:
@@ -314,14 +313,15 @@ class Trace:
 
     def table(self, tick: int | None = None) -> pd.DataFrame:
         """Every task instance at the end of a tick: state, try, and why it is where it is."""
-        import pandas as pd
         tick = self._check_tick(tick)
-        rows = []
-        for ti in self._order:
-            if self._exists(ti, tick):
-                state, code, text = _explain.brief(self, ti, tick)
-                rows.append((self._label(ti, tick), state, code, text))
-        return pd.DataFrame(rows, columns=["task", "state", "reason", "why"]).set_index("task")
+        return self._told(tick, self._order)
+
+    def _told(self, tick: int, tis: Iterable[int]) -> pd.DataFrame:
+        import pandas as pd
+        tis = [ti for ti in tis if self._exists(ti, tick)]
+        rows = zip([self._label(ti, tick) for ti in tis], _explain.brief(self, tis, tick), strict=True)
+        return pd.DataFrame([(label, *told) for label, told in rows],
+                            columns=["task", "state", "reason", "why"]).set_index("task")
 
     # ---- verdicts ---------------------------------------------------------------------------------------------
 
@@ -352,7 +352,7 @@ class Trace:
     @property
     def stalled(self) -> bool:
         """Nothing is left on the calendar, and task instances are unfinished."""
-        return not self._stopped_early and any(NAMES[c] not in _FINISHED_NAMES for c in self._codes_at(self.last_tick))
+        return not self._stopped_early and any(c not in FINISHED for c in self._codes_at(self.last_tick).tolist())
 
     @cached_property
     def warnings(self) -> list[str]:
@@ -386,8 +386,9 @@ class Trace:
 
     def waiting(self, tick: int | None = None) -> pd.DataFrame:
         """Every unfinished task instance at the end of a tick, with its reason."""
-        table = self.table(tick)
-        return table[~table["state"].isin(_FINISHED_NAMES)]
+        tick = self._check_tick(tick)
+        codes = self._codes_at(tick).tolist()
+        return self._told(tick, [ti for ti in self._order if codes[ti] not in FINISHED])
 
     @cached_property
     def reasons(self) -> dict[str, list[tuple[int, int, _explain.Reason]]]:
@@ -486,7 +487,6 @@ class Trace:
     __hash__ = None  # type: ignore[assignment]
 
 
-_FINISHED_NAMES = frozenset(NAMES[c] for c in FINISHED)
 
 
 def _counts_a_try(plan: Plan, task: int, old: int, new: int) -> bool:

@@ -93,8 +93,9 @@ class Story:
 
     def verdict(self) -> str:
         """One sentence: how it ended, what was lost, what was doubled."""
-        doubled = f"DOUBLED: {'; '.join(self.doubled)}" if self.doubled else "nothing ran twice in one try"
+        ended = f"ended in {self.run} after" if self.run in ("success", "failed") else f"is still {self.run} after"
         missing = f"MISSING: {', '.join(self.missing)}" if self.missing else "nothing is missing"
+        doubled = f"RAN TWICE: {'; '.join(self.doubled)}" if self.doubled else "nothing ran twice in one try"
         tries = sum(tries for _, tries in self.final.values())
-        return (f"Run {self.run} at {self.ended:,} ms; {missing}, {doubled}; {len(self.final)} tasks, {tries} tries; "
+        return (f"The run {ended} {self.ended:,} ms: {missing}, {doubled}. Tasks: {len(self.final)}, tries: {tries}, "
                 f"hints lost: {self.count('lost')}, writes refused: {self.count('refused')}.")

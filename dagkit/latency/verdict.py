@@ -151,17 +151,18 @@ def _draw(dice: random.Random, name: str) -> float:
     return float(low * (high / low) ** dice.random())
 
 
-SIZES = tuple(round(1_000 * 10 ** (k / 8)) for k in range(23))
-"""1,000 to 560,000 resident tasks, eight to a decade."""
+SIZES = tuple(round(1_000 * 10 ** (k / 8)) for k in range(25))
+"""1,000 to a million resident tasks, eight to a decade."""
 
 
 def curves(model: Model | None = None) -> dict[str, list[tuple[int, float]]]:
-    """p95 of each design over SIZES, up to its ceiling."""
+    """p95 of each design over SIZES, up to its ceiling if that comes before the last of them."""
     model = model or Model()
     found = {}
     for design in ("standard", "executor", "hinted"):
-        end = model.ceiling(design)
-        found[design] = [(n, model.p95(design, n)) for n in SIZES if n <= end]
+        end = math.floor(model.ceiling(design))
+        sizes = [*(n for n in SIZES if n < end), *([end] if end <= SIZES[-1] else [])]
+        found[design] = [(n, p95) for n in sizes if not math.isinf(p95 := model.p95(design, n))]
     return found
 
 

@@ -35,6 +35,10 @@ def is_check(cell: NotebookNode) -> bool:
     return cell.cell_type == "code" and "check" in cell.metadata.get("tags", ())
 
 
+def solution_of(path: Path) -> Path:
+    return path.resolve().parent / "solutions" / path.name
+
+
 def prepared(student: NotebookNode, solution: NotebookNode, home: Path) -> NotebookNode:
     """A copy to run: the student's cells without outputs, the solution's checks with theirs, started in ``home``.
 
@@ -129,7 +133,7 @@ def run(paths: list[Path]) -> int:
     with tempfile.TemporaryDirectory(prefix="dagkit-exercises-") as folder:
         for path in paths:
             student = nbformat.read(path, as_version=4)
-            solution = nbformat.read(FOLDER / "solutions" / path.name, as_version=4)
+            solution = nbformat.read(solution_of(path), as_version=4)
             copies[path.name] = prepared(student, solution, path.resolve().parent)
             nbformat.write(copies[path.name], Path(folder) / path.name)
         (Path(folder) / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
@@ -153,7 +157,7 @@ def chosen(arguments: list[str]) -> list[Path]:
     found: list[Path] = []
     for argument in arguments:
         meant = [path for path in every if path.name.startswith(argument)] or [Path(argument)]
-        if not meant[0].is_file() or not (FOLDER / "solutions" / meant[0].name).is_file():
+        if not meant[0].is_file() or not solution_of(meant[0]).is_file():
             raise SystemExit(f"exercise {argument!r}: there is none. Known: {', '.join(path.stem for path in every)}.")
         found += meant
     return found if arguments else every

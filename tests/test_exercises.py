@@ -1,0 +1,271 @@
+"""Exercises: solutions pass, the student edition asks and tells nothing, and known mistakes fail for their own reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+import dagkit as dk
+from dagkit import exercises
+from dagkit.exercises import NotYet, trial
+from tests.wrong_answers import WRONG
+from tools import check_exercises, make_exercises
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "exercises"
+SOLUTIONS = sorted((FOLDER / "solutions").glob("*.ipynb"))
+NAMES = [path.stem for path in SOLUTIONS]
+
+
+@cache
+def cells(path: Path) -> list[Any]:
+    found: list[Any] = nbformat.read(path, as_version=4).cells
+    return found
+
+
+def run(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """What a notebook defines when its cells run in this process, and what each check cell says."""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    said: dict[str, str] = {}
+    for cell in cells(path):
+        if check_exercises.is_check(cell):
+            number = cell.source.split('"')[1]
+            try:
+                said[number] = repr(eval(cell.source, space))
+            except NotYet as error:
+                said[number] = "\n".join(error._render_traceback_())
+        elif cell.cell_type == "code":
+            exec(compile(cell.source, path.stem, "exec"), space)
+    return space, said
+
+
+@cache
+def solved(name: str) -> tuple[dict[str, Any], dict[str, str]]:
+    return run(FOLDER / "solutions" / f"{name}.ipynb")
+
+
+# ---- the notebooks ----------------------------------------------------------------------------------------------
+
+
+def test_every_task_is_in_exactly_one_notebook_in_order() -> None:
+    asked = [cell.source for path in SOLUTIONS for cell in cells(path) if check_exercises.is_check(cell)]
+    assert asked == [f'dk.exercises.check("{number}")' for number in exercises.tasks()]
+
+
+def test_an_exercise_for_every_lesson_there_is() -> None:
+    lessons = {path.stem for path in (ROOT / "notebooks").glob("[0-9]*.ipynb")} - {"00_start_here"}
+    assert lessons <= set(NAMES), "lessons without an exercise"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_solutions_pass(name: str) -> None:
+    said = solved(name)[1]
+    assert said and all(text.startswith("✓") for text in said.values()), said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unsolved_every_check_points_to_its_task(name: str) -> None:
+    for number, text in run(FOLDER / f"{name}.ipynb")[1].items():
+        assert text.startswith(f"✗ {number} not yet."), text
+        assert "Hint: " in text, text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_exercise_has_a_worked_example_a_half_done_task_and_one_of_ones_own(name: str) -> None:
+    titles = [cell.source for cell in cells(FOLDER / f"{name}.ipynb") if cell.cell_type == "markdown"]
+    heads = re.findall(r"^## (.*)$", "\n".join(titles), flags=re.M)
+    assert heads[0].startswith("Worked example"), heads
+    assert "Half done" in heads[1] and len(heads) > 2, heads
+    lesson = ROOT / "notebooks" / f"{name}.ipynb"
+    assert f"](../notebooks/{lesson.name})" in titles[0]
+
+
+def test_links_lead_somewhere() -> None:
+    for path in [*SOLUTIONS, *FOLDER.glob("[0-9]*.ipynb")]:
+        for cell in cells(path):
+            for target in re.findall(r"\]\((?!http)([^)#]+)\)", cell.source) if cell.cell_type == "markdown" else ():
+                assert (path.parent / target).is_file(), f"{path.name}: {target}"
+
+
+# ---- the student edition ----------------------------------------------------------------------------------------
+
+
+def test_the_student_edition_is_what_the_solutions_give() -> None:
+    assert make_exercises.stale() == [], "run `make exercises`"
+
+
+def test_no_solution_can_be_read_in_the_student_edition() -> None:
+    for name, text in make_exercises.editions(FOLDER).items():
+        assert "SOLUTION" not in text and '"outputs": []' in text, name
+
+
+CELL = "x = 1\n### BEGIN SOLUTION\nanswer = find(x)\n### END SOLUTION\nprint(x)"
+
+
+def notebook(*sources: str) -> Any:
+    return new_notebook(cells=[new_code_cell(source, id=f"c{k}") for k, source in enumerate(sources)])
+
+
+def test_a_leaked_answer_is_refused() -> None:
+    student = make_exercises.student_edition(notebook(CELL))
+    assert student.cells[0].source == "x = 1\n# YOUR CODE HERE\n...\nprint(x)"
+    with pytest.raises(make_exercises.Refused, match="would show a solution: answer = find"):
+        make_exercises.student_edition(notebook(CELL, "# it is: answer = find(x)"))
+
+
+@pytest.mark.parametrize("source", ["### BEGIN SOLUTION\nx = 1", "### END SOLUTION", CELL + "\n### END SOLUTION", "x = 1"])
+def test_markers_without_a_partner_and_notebooks_without_a_task_are_refused(source: str) -> None:
+    with pytest.raises(make_exercises.Refused):
+        make_exercises.student_edition(notebook(source))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An exercises folder with one solution and its student edition."""
+    (tmp_path / "solutions").mkdir()
+    nbformat.write(notebook(CELL), tmp_path / "solutions" / "01_a.ipynb")
+    assert make_exercises.write(tmp_path) == ["01_a.ipynb written"]
+    return tmp_path
+
+
+def test_work_of_a_student_is_set_aside_never_overwritten(folder: Path) -> None:
+    mine = folder / "01_a.ipynb"
+    for number in (1, 2):
+        work = mine.read_text(encoding="utf-8").replace("YOUR CODE HERE", f"my work {number}")
+        mine.write_text(work, encoding="utf-8")
+        said = make_exercises.write(folder)
+        assert said[0] == f"01_a.ipynb held work of yours: it is kept as set_aside/01_a.{number}.ipynb"
+        assert (folder / "set_aside" / f"01_a.{number}.ipynb").read_text(encoding="utf-8") == work
+    assert make_exercises.write(folder) == make_exercises.stale(folder) == []
+
+
+def test_an_untouched_older_edition_is_simply_replaced(folder: Path) -> None:
+    nbformat.write(notebook(CELL.replace("print(x)", "print(x, x)")), folder / "solutions" / "01_a.ipynb")
+    assert len(make_exercises.stale(folder)) == 2
+    assert make_exercises.write(folder) == ["01_a.ipynb written"]
+    assert not (folder / "set_aside").exists()
+
+
+# ---- what the checkers say --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", exercises.tasks())
+def test_known_mistakes_fail_for_their_own_reason(number: str) -> None:
+    assert len(WRONG[number]) >= 2
+    task = exercises.tasks()[number]
+    name = next(stem for stem in NAMES if int(stem[:2]) == int(number.split(".")[0]))
+    for mistake, reason in WRONG[number]:
+        space = {**solved(name)[0], "__name__": "__main__"}
+        exec(mistake, space)
+        with pytest.raises(NotYet) as told:
+            task.judge(space)
+        assert re.search(reason, str(told.value)), f"{number}: {told.value}\nwanted: {reason}"
+
+
+@pytest.mark.parametrize("number", exercises.tasks())
+def test_anything_at_all_is_answered_with_a_sentence(number: str) -> None:
+    """A value of the wrong kind, a function that fails, one that quits: always the one error of the checkers."""
+    task = exercises.tasks()[number]
+    for odd in (17, "", [], {}, object(), NotYet, lambda *_: 1 // 0, lambda *_: sys.exit(0), lambda *_: object()):
+        with pytest.raises(NotYet, match=f"^{number} not yet: "):
+            task.judge(dict.fromkeys(task.needs, odd))
+
+
+def test_a_learners_own_line_is_named_and_no_frame_of_the_kit() -> None:
+    space: dict[str, Any] = {}
+    exec(compile("def order(needs):\n    return needs['nobody']", "cell", "exec"), space)
+    with pytest.raises(NotYet, match=r"ended in KeyError: 'nobody' in line 2\.") as told:
+        exercises.judge("1.1", space)
+    assert "/" not in str(told.value)
+
+
+def test_a_loop_without_end_is_stopped_by_counting_lines() -> None:
+    def endless(_: int) -> None:
+        while True:
+            pass
+
+    before = sys.gettrace()
+    with pytest.raises(NotYet, match="does not come to an end"):
+        trial.call(endless, 1)
+    assert sys.gettrace() is before
+
+
+def test_arguments_cannot_be_changed_from_inside() -> None:
+    given = [1]
+    trial.call(lambda items: items.append(2) or items, given)
+    assert given == [1]
+
+
+def test_an_unknown_task_is_named() -> None:
+    with pytest.raises(dk.DagkitError, match="task '1.9' is unknown"):
+        exercises.judge("1.9", {})
+
+
+def test_golden_cases_are_the_recorded_ones() -> None:
+    data = ROOT / "tests" / "data"
+    known = {case["name"]: case for name in ("mini_scheduler", "mini_scheduler_order")
+             for case in json.loads((data / f"{name}.json").read_text(encoding="utf-8"))}
+    golden = json.loads((ROOT / "dagkit" / "exercises" / "golden.json").read_text(encoding="utf-8"))
+    for case in golden:
+        first = case.pop("from_step")
+        assert case == known[case["name"]] and 2 <= first <= 5
+    assert len(golden) >= 12
+
+
+# ---- nbval on what a student wrote ------------------------------------------------------------------------------
+
+
+def test_checks_are_restored_and_saved_outputs_dropped(tmp_path: Path) -> None:
+    solution = nbformat.read(SOLUTIONS[0], as_version=4)
+    student = nbformat.read(FOLDER / SOLUTIONS[0].name, as_version=4)
+    checks = [cell.id for cell in solution.cells if check_exercises.is_check(cell)]
+    student.cells = [cell for cell in student.cells if cell.id != checks[0]]                       # one removed
+    for cell in student.cells:
+        cell.metadata = {"tags": ["nbval-skip", "raises-exception"]}
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], 5
+        if cell.id == checks[1]:
+            cell.source = "# NBVAL_SKIP\nprint('✓')"                                               # one replaced
+    ready = check_exercises.prepared(student, solution, tmp_path)
+    found = {cell.id: cell for cell in ready.cells}
+    assert [cell.id for cell in ready.cells if cell.id in checks] == checks
+    for cell in solution.cells:
+        if check_exercises.is_check(cell):
+            assert (found[cell.id].source, found[cell.id].outputs) == (cell.source, cell.outputs)
+    assert not any(cell.get("outputs") or cell.get("execution_count") or cell.metadata for cell in ready.cells
+                   if cell.id not in checks)
+
+
+@pytest.mark.slow
+def test_nbval_tells_solved_from_unsolved_and_ignores_what_was_saved(tmp_path: Path) -> None:
+    """One notebook solved; one unsolved, with the outputs of its solution pasted in and told to expect exceptions."""
+    names = [path.name for path in SOLUTIONS[:2]]
+    (tmp_path / "solutions").mkdir()
+    for name in names:
+        (tmp_path / "solutions" / name).write_bytes((FOLDER / "solutions" / name).read_bytes())
+    forged, done = (tmp_path / name for name in names)
+    done.write_bytes((FOLDER / "solutions" / names[1]).read_bytes())
+    student, solution = (nbformat.read(folder / names[0], as_version=4) for folder in (FOLDER, FOLDER / "solutions"))
+    outputs = {cell.id: cell for cell in solution.cells}
+    for cell in student.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = outputs[cell.id].outputs, outputs[cell.id].execution_count
+            cell.metadata["tags"] = ["raises-exception"]
+    nbformat.write(student, forged)
+    command = [sys.executable, str(ROOT / "tools" / "check_exercises.py"), str(forged), str(done)]
+    found = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=300, check=False,
+                           env={**os.environ, "PYTHONIOENCODING": "utf-8"}, cwd=tmp_path)
+    assert found.returncode == 1, found.stdout + found.stderr
+    assert f"✗ {names[0]}: not done yet\n  ✗ 1.1 not yet." in found.stdout
+    assert f"✓ {names[1]}: all done\n  ✓ 2.1\n  ✓ 2.2" in found.stdout
+    assert "Traceback" not in found.stdout and "1 of 2 notebooks done." in found.stdout

@@ -1,0 +1,201 @@
+"""Known mistakes for every exercise: what a learner might write, and what the check has to say to it.
+
+Each is run after the solution's own cells, so it only replaces what it names.
+"""
+
+from __future__ import annotations
+
+WRONG: dict[str, list[tuple[str, str]]] = {
+    "1.1": [
+        ("def order(needs): return sorted(needs)", "comes before .*, which it needs"),
+        ("def order(needs): return list(needs)", "c comes before b"),
+        ("def order(needs): return [t for t in needs if not needs[t]]", "each task has to be there"),
+    ],
+    "1.2": [
+        # the shortest way to a task, where the longest decides
+        ("def waves(needs):\n    level = {}\n    for t in order(needs):\n"
+         "        level[t] = 1 + min((level[u] for u in needs[t]), default=-1)\n"
+         "    return [[t for t in needs if level[t] == n] for n in range(max(level.values(), default=-1) + 1)]",
+         "the first wave in which .everything. it needs"),
+        # a ring ends quietly
+        ("solved = waves\ndef waves(needs):\n    try: return solved(needs)\n    except ValueError: return []",
+         "must raise ValueError"),
+        # one task per wave
+        ("def waves(needs): return [[t] for t in order(needs)]", "you say .* it is"),
+    ],
+    "1.3": [
+        # doubling, as one reads 1/2/4/8 off a table
+        ("def fewest_slots(makespan, floor):\n    n = 1\n    while makespan(n) > floor: n *= 2\n    return n", "so do fewer slots"),
+        # stops at the first flat step
+        ("def fewest_slots(makespan, floor):\n    n = 1\n    while makespan(n + 1) < makespan(n): n += 1\n    return n",
+         "flat step is not the end"),
+        # halving the interval, which trusts that more slots never hurt
+        ("def fewest_slots(makespan, floor):\n    low, high = 1, 16\n    while low < high:\n        mid = (low + high) // 2\n"
+         "        low, high = (low, mid) if makespan(mid) <= floor else (mid + 1, high)\n    return low",
+         "Graham's nine tasks.*(one more slot always help|flat step)"),
+    ],
+    "2.1": [
+        # forgets where the task went on
+        ("def gaps(log):\n    last, found = {}, []\n    for n, (_, t, old, new) in enumerate(log, 1):\n"
+         "        if last.setdefault(t, 'none') != old: found.append(n)\n    return found", "is sound"),
+        # compares neighbouring lines, whosever they are
+        ("def gaps(log): return [n + 1 for n in range(1, len(log)) if log[n - 1][3] != log[n][2]]", "is sound"),
+        ("def gaps(log): return []", "you miss line"),
+        ("solved = gaps\ndef gaps(log): return [n - 1 for n in solved(log)]", "you name line 0|is sound|you miss"),
+    ],
+    "2.2": [
+        # only the happy path is allowed
+        ("def impossible(log):\n    path = ['none', 'scheduled', 'queued', 'running', 'success']\n"
+         "    return [n for n, l in enumerate(log, 1) if (l[2], l[3]) not in zip(path, path[1:])]",
+         "is sound: .* running -> up_for_retry.*Rare is not impossible"),
+        # what is scheduled may start at once
+        ("solved = impossible\ndef impossible(log): return [n for n in solved(log) if log[n - 1][3] != 'running']",
+         "you miss line .*-> running.*jump over a state"),
+        # upstream_failed is believed to follow from running only
+        ("solved2 = dk.states.is_legal\ndef impossible(log): return [n for n, l in enumerate(log, 1) if not "
+         "solved2(l[2], l[3]) or l[3] == 'upstream_failed']", "is sound: .* none -> upstream_failed"),
+    ],
+    "3.1": [
+        # ends a tick early, ends a tick late
+        ("class States(States):\n    def start(self):\n        for task in self.having('queued'):\n"
+         "            self.due[task.task_id] = self.now + task.duration - 1\n            self.set(task, 'running')", "change"),
+        ("class States(States):\n    def start(self):\n        for task in self.having('queued'):\n"
+         "            self.due[task.task_id] = self.now + task.duration + 1\n            self.set(task, 'running')",
+         "should be .*running -> success"),
+    ],
+    "3.2": [
+        # one upstream is enough
+        ("class Dependencies(States):\n    def rule(self, task):\n        above = [self.state[u] for u in task.upstream]\n"
+         "        return 'scheduled' if not above or 'success' in above else 'wait'", "a short cut"),
+        # upstreams that have only begun
+        ("class Dependencies(States):\n    def rule(self, task):\n"
+         "        return 'scheduled' if all(self.state[u] != 'none' for u in task.upstream) else 'wait'", "still under way"),
+    ],
+    "3.3": [
+        # queued tasks are thought to hold nothing
+        ("class Pools(Dependencies):\n    def fits(self, task):\n        active = self.having('running')\n"
+         "        taken = sum(o.pool_slots for o in active if o.pool == task.pool)\n"
+         "        return len(active) < self.dag.max_active_tasks and "
+         "taken + task.pool_slots <= self.scenario.pools[task.pool].slots", "one place.*Queued tasks hold"),
+        # counts tasks, not slots
+        ("class Pools(Dependencies):\n    def fits(self, task):\n        active = self.having('queued', 'running')\n"
+         "        return len(active) < self.dag.max_active_tasks and "
+         "sum(o.pool == task.pool for o in active) < self.scenario.pools[task.pool].slots", "a big one stops nobody"),
+        # forgets max_active_tasks
+        ("class Pools(Dependencies):\n    def fits(self, task):\n        active = self.having('queued', 'running')\n"
+         "        return sum(o.pool_slots for o in active if o.pool == task.pool) + task.pool_slots "
+         "<= self.scenario.pools[task.pool].slots", "max_active_tasks over two pools"),
+        # whoever is refused stops the line
+        ("solved = Pools\nclass Pools(solved):\n    def admit(self):\n"
+         "        for task in sorted(self.having('scheduled'), key=lambda t: -self.priority[t.task_id]):\n"
+         "            if not self.fits(task): break\n            self.set(task, 'queued')", "a big one stops nobody"),
+    ],
+    "3.4": [
+        # retries=1 read as one try in all
+        ("solved = Retries\nclass Retries(solved):\n    def ending(self, task):\n        state = super().ending(task)\n"
+         "        return 'failed' if state == 'up_for_retry' and self.tries[task.task_id] >= task.retries else state",
+         "up_for_retry.; yours is .*failed"),
+        # no delay
+        ("solved = Retries\nclass Retries(solved):\n    def ending(self, task):\n        state = super().ending(task)\n"
+         "        self.due[task.task_id] = self.now\n        return state", "one retry.*change"),
+        # keeps its place while it waits
+        ("solved = Retries\nclass Retries(solved):\n    def having(self, *states):\n"
+         "        return super().having(*states, *(['up_for_retry'] if states == ('queued', 'running') else []))",
+         "no place while it waits"),
+    ],
+    "3.5": [
+        # all_success waits for everybody
+        ("class Rules(Retries):\n    def rule(self, task):\n        above = [self.state[u] for u in task.upstream]\n"
+         "        if not all(s in ('success', 'failed', 'upstream_failed') for s in above): return 'wait'\n"
+         "        bad = task.trigger_rule == 'all_success' and any(s != 'success' for s in above)\n"
+         "        return 'upstream_failed' if bad else 'scheduled'", "a failure is not waited for"),
+        # all_done does not count upstream_failed as done
+        ("solved = Rules\nclass Rules(solved):\n    def rule(self, task):\n        above = [self.state[u] for u in task.upstream]\n"
+         "        return 'wait' if task.trigger_rule == 'all_done' and 'upstream_failed' in above else super().rule(task)",
+         "orders.*cleanup_tmp none -> scheduled"),
+        # a failure of a failure is nobody's
+        ("solved = Rules\nclass Rules(solved):\n    def rule(self, task):\n        above = [self.state[u] for u in task.upstream]\n"
+         "        return 'wait' if task.trigger_rule == 'all_success' and 'upstream_failed' in above else super().rule(task)",
+         "passed on in one tick"),
+    ],
+    "3.6": [
+        # first in task order, not first in the line
+        ("class Executor(Executor):\n    def start(self):\n        for task in self.having('queued'):\n"
+         "            if self.places is None or len(self.having('running')) < self.places:\n"
+         "                self.due[task.task_id] = self.now + task.duration\n                self.set(task, 'running')",
+         "the important first.*longest"),
+        # no limit at all
+        ("class Executor(Rules):\n    pass", "two workers' places"),
+    ],
+    "4.1": [
+        # waits for everybody before it says anything
+        ("def all_success(above):\n    if any(s not in FINISHED for s in above): return 'wait'\n"
+         "    if {'failed', 'upstream_failed'} & set(above): return 'upstream_failed'\n"
+         "    return 'skipped' if 'skipped' in above else 'run'", "need not wait for the rest"),
+        # a skip is taken for a success
+        ("def all_success(above):\n    if {'failed', 'upstream_failed'} & set(above): return 'upstream_failed'\n"
+         "    return all_done(above)", "should be 'skipped'"),
+        # a skip wins over a failure
+        ("solved = all_success\ndef all_success(above): return 'skipped' if 'skipped' in above else solved(above)",
+         "should be 'upstream_failed'; yours is 'skipped'"),
+    ],
+    "4.2": [
+        # upstream_failed is thought to be no failure
+        ("def one_failed(above):\n    if not above or 'failed' in above: return 'run'\n"
+         "    return 'skipped' if all_done(above) == 'run' else 'wait'", "upstream_failed.*should be 'run'"),
+        # waits until all are done
+        ("def one_failed(above):\n    if all_done(above) == 'wait': return 'wait'\n"
+         "    return 'run' if not above or {'failed', 'upstream_failed'} & set(above) else 'skipped'", "need not wait"),
+        # waits for ever when all went well
+        ("def one_failed(above): return 'run' if not above or {'failed', 'upstream_failed'} & set(above) else 'wait'",
+         "should be 'skipped'; yours is 'wait'"),
+    ],
+    "4.3": [
+        ("rules = {**rules, 'join': 'all_success'}", "full way”, join ends skipped"),
+        ("rules = {**rules, 'join': 'none_failed'}", "no way was followed”, join ends success"),
+        ("rules = {**rules, 'alarm': 'all_failed'}", "publishing fails”, alarm ends skipped"),
+        ("rules = {**rules, 'tidy': 'always'}", "others are at work until"),
+        ("rules = {'join': 'all_done'}", "a rule for each of"),
+    ],
+    "5.1": [
+        ("def used(pool, active): return sum(where == pool for _, where, _ in active)", "with all its slots"),
+        ("def used(pool, active): return sum(slots for _, _, slots in active)", "Only who is in this pool"),
+    ],
+    "5.2": [
+        # the first who is refused stops the line
+        ("def admit(waiting, active, pools):\n    now, found = list(active), []\n    for one in waiting:\n"
+         "        if used(one[1], now) + one[2] > pools[one[1]]: break\n        now.append(one); found.append(one[0])\n"
+         "    return found", "does that end the walk"),
+        # forgets those it has just let in
+        ("def admit(waiting, active, pools):\n"
+         "    return [t for t, where, slots in waiting if used(where, active) + slots <= pools[where]]", "a moment ago"),
+        # one pool for all
+        ("def admit(waiting, active, pools):\n    left = sum(pools.values()) - sum(a[2] for a in active)\n    found = []\n"
+         "    for t, _, slots in waiting:\n        if slots <= left: left -= slots; found.append(t)\n    return found",
+         "the scheduler admits"),
+    ],
+    "5.3": [
+        ("settings = {'db': 4, 'sales_weight': 5}", "connections open; it bears 4"),
+        ("settings = {'db': 5, 'heavy_slots': 2, 'sales_weight': 5}", "has 5 connections"),
+        ("settings = {'db': 4, 'heavy_slots': 2}", "report is there at tick"),
+        ("settings = {'db': 2, 'heavy_slots': 2, 'sales_weight': 5}", "all is done at tick"),
+        ("settings = {'db': 1, 'heavy_slots': 2}", "never ends"),
+    ],
+    "11.1": [
+        # a flat step is taken for the floor
+        ("def limit(dag, slots): return 'path' if gain(dag, slots) == 0 else 'slots'", "you say 'path'; it is 'slots'"),
+        # the widest wave is taken for the knee
+        ("def limit(dag, slots): return 'path' if slots >= max(map(len, dk.waves(dag))) else 'slots'", "you say 'slots'|you say 'path'"),
+    ],
+    "11.2": [
+        ("def first_to_halve(dag): return max(dag, key=lambda t: t.duration).task_id", "longest task need not be on the path"),
+        ("def first_to_halve(dag): return dk.critical_path(dag).path[0]", "There is a task with which"),
+        ("def first_to_halve(dag):\n    on = dk.critical_path(dag).path\n    return max(on, key=lambda t: dag[t].duration)",
+         "where paths tie"),
+    ],
+    "11.3": [
+        ("knee += 1", "fewer slots do that too"),
+        ("knee = 1", "Something waits there"),
+        ("knee = '3'", "must be a whole number"),
+    ],
+}

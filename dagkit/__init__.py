@@ -47,6 +47,7 @@ _WHERE = {
     ".real_run": "beside",
     ".views": "answer draw plan",
     ".views.actual": "actual",
+    ".views.lanes": "executor_lanes",
     ".views.player": "Prediction play",
     ".views.read_aloud": "read_aloud",
     ".weights": "priority_totals",

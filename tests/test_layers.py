@@ -27,7 +27,7 @@ LAYERS = (
     {"engine"},
     {"usage", "stays", "faulted", "delivered", "situation", "explain", "meters", "remarks", "bridge", "bridge_rows"},
     {"trace"},
-    {"serial", "compare", "examples", "interop", "naive", "museum", "chrome_trace"},
+    {"serial", "compare", "compared", "breakeven", "choice", "examples", "interop", "naive", "museum", "chrome_trace"},
     {"formats", "latency", "capacity"},
     {"real_run", "recorded"},
     {"views"},

@@ -105,7 +105,8 @@ class CeleryExecutor(Executor):
 
 
 def pool_ticks(stays: Sequence[Stay], span: int, least: int, keep: int) -> int:
-    """Ticks of processes that a pool which grows and shrinks has had: as many as its work of the last ``keep`` ticks.
+    """Ticks of processes that a pool which grows and shrinks has had in ``span`` ticks from tick 0: at any time as many
+    as were busy at once in the last ``keep`` ticks, and never fewer than ``least``.
 
     >>> pool_ticks([Stay(0, 1, 1, 4)], span=20, least=1, keep=5)     # one process, always
     20
@@ -115,12 +116,18 @@ def pool_ticks(stays: Sequence[Stay], span: int, least: int, keep: int) -> int:
     change: dict[int, int] = {}
     for stay in stays:
         change[stay.picked] = change.get(stay.picked, 0) + 1
-        change[stay.left + keep] = change.get(stay.left + keep, 0) - 1
-    busy, before, total, first = 0, 0, 0, min((s.picked for s in stays), default=0)
+        change[stay.left] = change.get(stay.left, 0) - 1
+    busy, since, total = 0, {}, least * span               # since: per process beyond the least, when it was needed
+    gone: dict[int, int] = {}                              # and when it will be let go
     for tick in sorted(change):
-        total += max(busy, least) * (min(tick - first, span) - before)
-        before, busy = min(tick - first, span), busy + change[tick]
-    return total + max(busy, least) * (span - before)
+        before, busy = busy, busy + change[tick]
+        for process in range(max(before, least), busy):
+            if gone.get(process, -1) < tick:               # it was let go before (or never there)
+                total += gone.get(process, 0) - since.get(process, 0)
+                since[process] = tick
+        for process in range(max(busy, least), before):
+            gone[process] = min(tick + keep, span)
+    return total + sum(gone[process] - since[process] for process in since)
 
 
 def _autoscale(who: str, given: Any) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""``python -m dagkit doctor``: the kit from the command line."""
+"""``python -m dagkit``: the kit from the command line. Commands live in ``dagkit/cli``."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import sys
 
 from dagkit.doctor import doctor
 
+NAME, HELP = "doctor", "what is installed, what is missing, how to mend it"
+ABOUT = "What is installed, what is missing, how to mend it."
 
-def run_doctor(options: argparse.Namespace) -> int:
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """The doctor needs none."""
+
+
+def run(options: argparse.Namespace) -> int:
     report = doctor()
     print(report)
     return 0 if report.ok else 1
 
 
-def parser() -> argparse.ArgumentParser:
-    """One sub-parser per command; each names the function that runs it and returns the exit code."""
-    what = "DAG scheduling, understood by running it."
-    top = argparse.ArgumentParser(prog="python -m dagkit", description=what)
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    about = "what is installed, what is missing, how to mend it"
-    commands.add_parser("doctor", help=about, description=about).set_defaults(run=run_doctor)
-    return top
-
-
 def main(arguments: list[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
-    return options.run(options)
+    """Run one command and return its exit status. The doctor is called first: it must work where libraries are missing."""
+    if (sys.argv[1:] if arguments is None else arguments) == [NAME]:
+        return run(argparse.Namespace())
+    from dagkit import cli
+    return cli.main(arguments, sys.modules[__name__])
 
 
 if __name__ == "__main__":

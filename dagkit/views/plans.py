@@ -182,6 +182,16 @@ def _durations(dag: Any) -> dict[str, str] | None:
     return {task.task_id: f"takes {brief(task.duration)}" for task in dag}
 
 
+def curve(dag: Any, slots: int | None = None) -> list[dict[str, Any]]:
+    """The rows of the table below ``plan``: slots, makespan, lower bound, and what limits.
+
+    >>> from dagkit.examples import file_fanout
+    >>> [(row["slots"], row["makespan"], row["limit"]) for row in curve(file_fanout())]
+    [(1, 11, 'slots'), (2, 7, 'path'), (3, 7, 'path')]
+    """
+    return _curve(dag, planning.critical_path(dag).length, planning.saturation_slots(dag), slots)
+
+
 def _curve(dag: Any, floor: Any, knee: int, slots: int | None) -> list[dict[str, Any]]:
     """Makespan for 1, 2, ... slots until one past saturation, and what limits it there."""
     last, tries = max(knee + 1, slots or 1), min(CURVE, max(6, WORK // (len(dag) + 1)))

@@ -1,0 +1,117 @@
+"""What the commands share: reading the file, the options of a simulation, plain tables."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import formats
+from ..engine import simulate
+from ..errors import DagkitError, shown
+from ..formats.loaded import Loaded
+from ..scenario import Config
+from ..trace import Trace
+from ..views.table import cell, rows_of
+
+REMARKS = 8
+"""Most sentences of a report that are printed."""
+
+
+def file_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a file, a dbt target folder, or - for standard input")
+    parser.add_argument("--format", help=f"if the content should not decide: {', '.join(formats.READERS)}")
+    parser.add_argument("--dag", metavar="FILE", help="for a listing of task instances: the Dag they belong to")
+    parser.add_argument("--quiet", action="store_true", help="leave out what the reader remarked")
+
+
+def loaded(options: argparse.Namespace) -> Loaded:
+    """The file named on the command line."""
+    more = {"dag": Path(options.dag)} if options.dag else {}
+    given: Any = Path(options.file)
+    if options.file == "-":
+        given = sys.stdin.buffer.read().decode("utf-8", "replace") + "\n"
+    return formats.load(given, options.format, **more)
+
+
+def remarks(options: argparse.Namespace, found: Loaded) -> None:
+    """What the reader could not keep, below everything else."""
+    if options.quiet or not found.report:
+        return
+    print("\nremarks of the reader")
+    for sentence in found.report[:REMARKS]:
+        print(f"  {shown(sentence, 400)}")
+    if len(found.report) > REMARKS:
+        print(f"  ... and {len(found.report) - REMARKS} more")
+
+
+def scenario_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--unit", help="length of a tick: ms, s, min, h, d or a number of the file's own unit")
+    parser.add_argument("--pool", action="append", default=[], metavar="NAME=SLOTS", help="a pool; may be repeated")
+    parser.add_argument("--outcome", action="append", default=[], metavar="TASK=fail,success",
+                        help="what each try comes to: success, fail, fail_hard, skip; may be repeated")
+    parser.add_argument("--runs", type=int, default=1, help="how many runs, all due at once (default 1)")
+    parser.add_argument("--parallelism", type=int, default=32, help="task instances at once in all (default 32)")
+    parser.add_argument("--pacing", default="lesson", help="lesson (default) or airflow")
+
+
+def simulated(options: argparse.Namespace, found: Loaded) -> Trace:
+    """The simulation the options ask for; pools and outcomes overrule what came with the file."""
+    pools = {name: _whole(name, slots) for name, slots in _pairs("--pool", options.pool)}
+    outcomes = {name: script.split(",") for name, script in _pairs("--outcome", options.outcome)}
+    config = Config(parallelism=options.parallelism, pacing=options.pacing)
+    return simulate(found.scenario(_unit(options.unit), pools={**found.pools, **pools}, runs=options.runs, config=config,
+                                   outcomes={**found.outcomes, **outcomes}))
+
+
+def _pairs(option: str, given: Iterable[str]) -> Iterable[tuple[str, str]]:
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        if not equals or not name or not value:
+            raise DagkitError(f"{option} must be NAME=VALUE, not '{shown(text)}'.")
+        yield name, value
+
+
+def _whole(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise DagkitError(f"--pool {shown(name)} must be a whole number of slots, not '{shown(text)}'.") from None
+
+
+def _unit(text: str | None) -> Any:
+    try:
+        return None if text is None else float(text) if "." in text else int(text)
+    except ValueError:
+        return text
+
+
+def table(found: Any, most: int = 60) -> str:
+    """Rows as aligned text; numbers to the right, every cell escaped and cut.
+
+    >>> print(table([{"task": "a", "ends": 2}, {"task": "load", "ends": 10}]))
+    task  ends
+    a        2
+    load    10
+    """
+    columns, rows = rows_of(found)
+    cells = [list(map(cell, row)) for row in rows[:most]]
+    numeric = [all(isinstance(row[i], (int, float)) or row[i] is None for row in rows[:most]) for i in range(len(columns))]
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)] if columns else []
+    lines = [_line(columns, widths, numeric), *(_line(row, widths, numeric) for row in cells)]
+    rest = [f"... and {len(rows) - most:,} more rows"] if len(rows) > most else []
+    return "\n".join([*lines, *rest])
+
+
+def _line(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    made = [text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(row, widths, numeric, strict=True)]
+    return "  ".join(made).rstrip()
+
+
+def listed(rows: Mapping[str, Any]) -> str:
+    """Names and values, one a line."""
+    width = max(map(len, rows), default=0)
+    return "\n".join(f"{name:<{width}}  {cell(value)}" for name, value in rows.items())

@@ -1,0 +1,46 @@
+"""``plan``: what limits the Dag, slots or path, and what would help."""
+
+from __future__ import annotations
+
+import argparse
+
+from .. import planning
+from ..views.actual import sentences
+from ..views.plans import answer, curve
+from . import common
+
+NAME, HELP = "plan", "what limits it: path or slots; what more slots or a faster task would buy"
+ABOUT = """\
+What limits this Dag, and what would change that. Only shape, durations and equal slots: no pools, no failures.
+
+The makespan is when everything is done on so many slots, starting ready tasks by name. It falls with more slots
+until it meets the critical path; that number is the saturation point, and beyond it only a shorter path helps.
+For a file with a recorded run, the run is held against this ideal.
+
+  python -m dagkit plan target/ --slots 4          a dbt project on 4 threads
+  python -m dagkit plan flow.json --slots 3 --moves   what each change would buy
+  python -m dagkit plan run.json --dag dags/orders.py   a real Airflow run against its ideal
+"""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    common.file_options(parser)
+    parser.add_argument("--slots", type=int, help="how many slots there are")
+    parser.add_argument("--moves", action="store_true", help="try faster tasks, a task in parts, more slots")
+
+
+def run(options: argparse.Namespace) -> int:
+    found = common.loaded(options)
+    dag = found.dag
+    print(answer(dag, options.slots))
+    if len(dag):
+        print()
+        print(common.table(curve(dag, options.slots)))
+    if options.moves:
+        print()
+        print(common.table(planning.moves(dag, options.slots or 1)))
+    if found.run is not None and any(row.start is not None and row.end is not None for row in found.run.rows):
+        from ..recorded import against_ideal
+        print("\n" + "\n".join(sentences(against_ideal(found, options.slots))))
+    common.remarks(options, found)
+    return 0

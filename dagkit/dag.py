@@ -19,7 +19,7 @@ from typing import Any
 from .checks import flag, plain, whole
 from .errors import DagkitError, choices, nearest, quoted, shown
 from .graph import Graph, compile_graph
-from .task import PARAMETERS, Task, detached, is_number, kind_of, mapped_over, open_dags, spec_of, upstream_ids
+from .task import PARAMETERS, BuiltTask, Task, detached, is_number, kind_of, mapped_over, open_dags, spec_of, upstream_ids
 
 _AIRFLOW_ID = re.compile(r"[\w.-]{1,250}\Z")
 _MAPPED = re.compile(r"\[\d+\]\Z")   # an instance of a mapped task, made by planning.expand
@@ -67,7 +67,7 @@ class Dag:
                               "For a dictionary use Dag.from_dict.")
         given = list(tasks)
         for task in given:
-            if task.__class__ is not Task and not isinstance(task, Task):
+            if not isinstance(task, Task):
                 raise DagkitError(f"Dag '{shown(dag_id)}': tasks must be Task objects, "
                                   f"found {quoted(task)}. Write dk.Task(...).")
             self._add(task)
@@ -103,14 +103,19 @@ class Dag:
             raise DagkitError(f"Dag '{shown(self.dag_id)}': task id '{shown(task.task_id)}' is declared twice. "
                               "Ids must be unique; rename one.")
         self._tasks[task.task_id] = task
-        if task._dag is None:
+        if task._dag is None:                              # a built task stays with the Dag it was built in
             task._dag = self
 
     def close(self) -> Dag:
         """Check the whole Dag and freeze its shape. Called for you by ``Dag(...)`` and by leaving ``with``."""
+        if self.closed:
+            return self
         self._map_groups()
         self._check_rules(self.graph)                      # compiling the graph checks it
         self.closed = True
+        for task in self._tasks.values():
+            if task.__class__ is Task:
+                task.__class__ = BuiltTask
         return self
 
     def _map_groups(self) -> None:

@@ -224,6 +224,11 @@ class Scenario:
                 if not isinstance(value, Config):
                     raise DagkitError(f"change: config must be a dk.Config, not {quoted(value)}. "
                                       "Write dk.Config(parallelism=4).")
+                for fixed in ("pacing", "schedulers"):
+                    if getattr(value, fixed) != getattr(self.config, fixed):
+                        raise DagkitError(f"change: {fixed} cannot be changed on the way, from "
+                                          f"{quoted(getattr(self.config, fixed))} to {quoted(getattr(value, fixed))}. "
+                                          "Simulate a scenario of its own, or use a fault such as dk.LoseScheduler.")
                 new[name] = value
             else:
                 new["dags"] = self._with_dags(new.get("dags", self.dags), name, value)

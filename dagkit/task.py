@@ -154,6 +154,25 @@ class Task:
             self.upstream = (*self.upstream, task.task_id)
 
 
+class BuiltTask(Task):
+    """A task whose Dag is built: plans, traces and files already count on what it says."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        where = f"its Dag '{shown(self._dag.dag_id)}'" if self._dag is not None else "its Dag"
+        raise DagkitError(f"task '{shown(self.task_id)}': {where} is already built, so {shown(name)} is fixed. For a "
+                          f"changed copy write dag.replace('{shown(self.task_id)}', {shown(name)}=...).")
+
+    def __reduce__(self) -> Any:
+        return _rebuilt, (self.task_id, spec_of(self))
+
+
+def _rebuilt(task_id: str, spec: Mapping[str, Any]) -> Task:
+    """A copy (by pickle or copy) belongs to no Dag, and may be changed."""
+    return detached(task_id, spec)
+
+
 def _as_tasks(other: Any, task: Task) -> Sequence[Task]:
     found = [other] if isinstance(other, Task) else list(other) if isinstance(other, (list, tuple)) else []
     if not found or not all(isinstance(t, Task) for t in found):

@@ -301,3 +301,22 @@ def test_changes_keep_every_step_legal_and_every_run_decided(seed: int) -> None:
     if not trace.stalled:
         assert set(trace.run_states.values()) <= {"success", "failed"}
     assert dk.Trace.from_json(trace.to_json()) == trace
+
+
+@pytest.mark.parametrize(("changed", "named"), [({"pacing": "airflow"}, "pacing"), ({"schedulers": 2}, "schedulers")])
+def test_what_cannot_change_on_the_way_is_refused(changed: dict[str, Any], named: str) -> None:
+    trace = dk.simulate(dk.Dag("d", [T("a")]))
+    with pytest.raises(dk.DagkitError, match=f"{named} cannot be changed on the way"):
+        trace.fork(2, config=dk.Config(**changed))
+
+
+def test_a_run_that_there_will_not_be_has_no_script() -> None:
+    dag = dk.Dag("d", [T("a")])
+    with pytest.raises(dk.DagkitError, match=r"outcomes\['a@2'\]: Dag 'd' has runs 0 to 1, so there is no run 2"):
+        dk.simulate(dag, runs=2, outcomes={"a@2": ["fail"]})
+    with pytest.raises(dk.DagkitError, match=r"durations\['a@1'\]: Dag 'd' has run 0 only"):
+        dk.simulate(dag, durations={"a@1": 3})
+    told = dk.Dag("told", [T("b")], assets=["x"])              # its runs come with the asset, so they cannot be counted
+    source = dk.Dag("source", [T("s", outlets=["x"])])
+    trace = dk.simulate([source, told], runs={"source": 2, "told": 0}, outcomes={"told.b@1": ["fail"]})
+    assert trace.run_states["told@1"] == "failed"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import functools
+import pickle
 import unicodedata
 from pathlib import Path
 
@@ -610,3 +612,16 @@ def test_c16_ids_that_are_not_text():
         with pytest.raises(DagkitError, match=f"not {type(task_id).__name__}"):
             Task(task_id)
     assert not all(isinstance(each, str) for each in from_yaml)
+
+
+def test_a_built_task_is_fixed_and_its_copies_are_free() -> None:
+    dag = Dag("d", [Task("a"), Task("b", "a", retries=2)])
+    with pytest.raises(DagkitError, match="task 'b': its Dag 'd' is already built, so retries is fixed"):
+        dag["b"].retries = 3
+    with pytest.raises(DagkitError, match="is already built"):
+        dag["a"] >> dag["b"]
+    for free in (copy.copy(dag["b"]), pickle.loads(pickle.dumps(dag["b"]))):
+        assert spec_of(free) == {"upstream": ("a",), "retries": 2}
+        free.retries = 3
+    assert dag.close() is dag and dag["b"].retries == 2
+    assert set(Dag("other", [dag["a"], Task("c", "a")]).tasks) == {"a", "c"}      # a built task may serve elsewhere too

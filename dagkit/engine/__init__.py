@@ -45,7 +45,7 @@ def prepare(scenario: Scenario) -> Sim:
     """The situation before the first tick."""
     plans = [Plan(dag, number) for number, dag in enumerate(scenario.dags)]
     sim = Sim(scenario, plans)
-    sim.script = Script(scenario.outcomes, scenario.durations, plans)
+    sim.script = Script(scenario.outcomes, scenario.durations, plans, scenario.runs)
     for plan in plans:
         plan.scripted |= sim.script.outcomes.tasks(plan)
         plan.lasts_otherwise(sim.script.durations.tasks(plan))

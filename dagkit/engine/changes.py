@@ -51,7 +51,7 @@ def _new_script(sim: Sim, named: set[str]) -> None:
     first_try = sim.script.first_try
     outcomes, durations = ({label: value for label, value in values.items() if label in named or known(label, sim.plans)}
                            for values in (sim.scenario.outcomes, sim.scenario.durations))
-    sim.script = Script(outcomes, durations, sim.plans)
+    sim.script = Script(outcomes, durations, sim.plans, sim.scenario.runs)
     sim.script.first_try = first_try
     for plan in sim.plans:
         plan.scripted |= sim.script.outcomes.tasks(plan)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DagkitError, choices, nearest, shown
 
 if TYPE_CHECKING:
+    from ..scenario import Runs
     from .core import Sim
     from .plan import Plan
 
@@ -52,13 +53,22 @@ def _with_and_without(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str
         yield match[1], int(match[2])
 
 
+def _check_run(what: str, label: str, run: int, dag_id: str, count: int) -> None:
+    if run >= count:
+        has = f"runs 0 to {count - 1}" if count > 1 else "run 0 only" if count else "no run"
+        raise DagkitError(f"{what}['{shown(label)}']: Dag '{shown(dag_id)}' has {has}, so there is no run {run}. "
+                          "Runs count from 0.")
+
+
 class ByLabel:
     """Values by label, most specific first: an index counts more than a run, a run more than a Dag."""
 
-    def __init__(self, values: Mapping[str, Any], plans: list[Plan]):
+    def __init__(self, what: str, values: Mapping[str, Any], plans: list[Plan], runs: Mapping[str, Runs]):
         self.entries: dict[tuple[int, int], list[tuple[int, int | None, int | None, Any]]] = {}
         for label, value in values.items():
             for plan, task, index, run, rank in readings(label, plans):
+                if run is not None and not plan.dag.assets:     # asset events make runs that nobody can count before
+                    _check_run(what, label, run, plan.dag.dag_id, len(runs[plan.dag.dag_id].due()))
                 self.entries.setdefault((plan.number, task), []).append((rank, index, run, value))
         for entries in self.entries.values():
             entries.sort(key=lambda e: -e[0])
@@ -78,8 +88,10 @@ class ByLabel:
 class Script:
     """Outcomes and durations of one scenario."""
 
-    def __init__(self, outcomes: Mapping[str, Any], durations: Mapping[str, Any], plans: list[Plan]):
-        self.outcomes, self.durations = ByLabel(outcomes, plans), ByLabel(durations, plans)
+    def __init__(self, outcomes: Mapping[str, Any], durations: Mapping[str, Any], plans: list[Plan],
+                 runs: Mapping[str, Runs]):
+        self.outcomes = ByLabel("outcomes", outcomes, plans, runs)
+        self.durations = ByLabel("durations", durations, plans, runs)
         self.first_try: dict[int, int] = {}     # tries before this script took over (after a clear)
 
     def outcome(self, sim: Sim, ti: int) -> tuple[str, int | None]:

@@ -191,7 +191,7 @@ def test_a_task_parameter_without_json_form_is_refused() -> None:
         pass
 
     dag = Dag.from_dict({"a": {}})
-    dag["a"].wait = Wait()
+    object.__setattr__(dag["a"], "wait", Wait())
     with pytest.raises(DagkitError, match="'a': Wait has no JSON form"):
         dump(dag, "json")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .dag import Dag
 from .engine.seen import EDITS, unseen
 from .executors import CeleryExecutor, KubernetesExecutor, Worker
 from .faults import (
@@ -19,6 +20,7 @@ from .faults import (
     WrongQueue,
 )
 from .states import AWAITING_INPUT, DEFERRED, FINISHED, NONE, QUEUED, RUNNING, SCHEDULED
+from .task import spec_of
 
 if TYPE_CHECKING:
     from .scenario import Scenario
@@ -125,18 +127,21 @@ def _running(at: Situation, ti: int, told: Told) -> Told:
     return told
 
 
+def _differs(old: Dag, new: Dag, task_id: str) -> bool:
+    """Whether a new definition of the same Dag has another such task, or none."""
+    if new.dag_id != old.dag_id or task_id not in old:
+        return False
+    return task_id not in new or spec_of(new[task_id]) != spec_of(old[task_id])
+
+
 def _stale(at: Situation, ti: int, state: int, told: Told) -> Told:
     """Whether its Dag was edited and the scheduler does not know: the edit might be what it waits for."""
-    if state not in (NONE, SCHEDULED, QUEUED):
+    if state not in (NONE, SCHEDULED, QUEUED) or told[0] == "run_not_due":
         return told
     plan, task_id = at.trace._run_of[ti].plan, at.trace._task_id(ti)
     for tick, holds_from, change in unseen(at.trace._whole.scenario, at.tick):
-        task_of = plan.dag.tasks.get(task_id)
-        new = change.get("tasks", {}).get(task_id)
         dag = change.get("dag")
-        edited = new is not None or (dag is not None and dag.dag_id == plan.dag.dag_id
-                                     and dag.tasks.get(task_id) != task_of)
-        if edited:
+        if task_id in change.get("tasks", {}) or (dag is not None and _differs(plan.dag, dag, task_id)):
             when = "never" if holds_from is None else f"at tick {holds_from}"
             return ("stale_dag", f"it was edited at tick {tick}, but the scheduler sees that {when}, because the Dag "
                     f"processor is down or slow. Until then: {told[1]}", told[2], "bring the Dag processor back")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .dag import Dag
 from .engine.runs import MOST_TRIGGERED
+from .engine.seen import late
 from .errors import nearest, shown
 from .explain import MANY, reason
 from .scenario import Config
@@ -35,6 +36,9 @@ def warnings(trace: Trace) -> list[str]:
                      "was left out. Dags that update each other's assets never stop.")
     found += [f"fault: {fault}, after the last change (tick {trace._end}), so it broke nothing. Let it begin sooner."
               for fault in trace.faults if fault.tick > trace._end]
+    for tick, at in late(trace.scenario):
+        when = "never seen" if at is None else f"seen at tick {at}"
+        found.append(f"the edit of tick {tick} is {when}: the Dag processor is down or slow.")
     found += _caps(trace)
     if trace.stalled:
         codes = trace._codes_at(trace.last_tick)

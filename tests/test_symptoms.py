@@ -33,7 +33,8 @@ def test_each_cause_shows_in_its_own_dashboard_and_in_no_other(key):
 def test_reasons_of_the_trace_name_the_same_component(key):
     """What the game calls guilty, ``explain`` must call guilty too; it is worked out on another way."""
     codes = {"scheduler dead": "no_scheduler", "pool too small": "pool", "dag paused": "paused",
-             "worker lost": "lost_worker", "database slow": "slow_database", "broker down": "broker_down", "cluster full": "cluster_full",
+             "worker lost": "lost_worker", "database slow": "slow_database", "broker down": "broker_down",
+             "cluster full": "cluster_full",
              "wrong queue": "no_worker_for_queue", "worker image": "import_error", "triggerer down": "triggerer_down",
              "api server down": "api_server_down", "sensors poke": "worker_slots"}
     case = symptoms.broken(2, key)

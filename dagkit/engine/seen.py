@@ -49,3 +49,9 @@ def unseen(scenario: Scenario, tick: int) -> list[tuple[int, int | None, Mapping
     holds_from = {id(entry[1]): at for at, entry in seen(scenario)}
     return [(at, holds_from.get(id(change)), change) for at, change in scenario.changes if EDITS & set(change)
             and at <= tick and holds_from.get(id(change), tick + 1) > tick]
+
+
+def late(scenario: Scenario) -> list[tuple[int, int | None]]:
+    """Edits that do not hold at once: (tick, tick from which it holds or None)."""
+    return [(tick, at) for change in scenario.changes
+            for tick, at, seen_change in unseen(scenario, change[0]) if seen_change is change[1] and tick == change[0]]

@@ -1,0 +1,61 @@
+// A task's journey on the map: one step at a time, by button or arrow key. The static twin is a table.
+
+function h(tag, props = {}, ...children) {
+  const [name, ...classes] = tag.split(".");
+  const el = document.createElement(name);
+  if (classes.length) el.className = classes.join(" ");
+  for (const [key, value] of Object.entries(props)) {
+    if (key.startsWith("on")) el.addEventListener(key.slice(2), value);
+    else el.setAttribute(key, value);
+  }
+  el.append(...children);
+  return el;
+}
+
+function render({ model, el }) {
+  const steps = model.get("steps");
+  const drawing = h("div.dl-scroll");
+  drawing.innerHTML = model.get("html");               // written by the kit itself, every text in it escaped
+  const nodes = [...drawing.querySelectorAll(".dk-node")];
+  const nameOf = (node) => node.querySelector("title").textContent;
+  const told = h("div.dl-told", { role: "status" });
+  const back = h("button", { type: "button", onclick: () => go(model.get("at") - 1) }, "Back");
+  const next = h("button.dl-primary", { type: "button", onclick: () => go(model.get("at") + 1) }, "Next step");
+  const where = h("span");
+  const root = h("div.dl-lesson.dl-live.dl-journey", { tabindex: "0", role: "group",
+    "aria-label": "A task's journey. Arrow keys step.", onkeydown: key },
+  drawing, h("div.dl-row", {}, back, next, where), told);
+
+  function go(to) {
+    model.set("at", Math.max(0, Math.min(steps.length - 1, to)));
+    model.save_changes();
+  }
+
+  function key(event) {
+    const at = model.get("at");
+    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0,
+      End: steps.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    go(to);
+  }
+
+  function show() {
+    const at = model.get("at");
+    const step = steps[at];
+    for (const node of nodes) node.classList.toggle("dl-chosen", nameOf(node) === step.component);
+    back.disabled = at === 0;
+    next.disabled = at === steps.length - 1;
+    where.textContent = ` Step ${at + 1} of ${steps.length}`;
+    told.replaceChildren(h("p", {}, h("b", {}, step.component), ": ", step.does),
+      h("p", {}, h("b", {}, "Row: "), step.row), h("p", {}, h("b", {}, "State of the task instance: "), step.state));
+  }
+
+  model.on("change:at", show);
+  el.replaceChildren(root);
+  show();
+  return () => model.off("change:at", show);
+}
+
+export default { render };

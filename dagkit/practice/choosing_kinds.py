@@ -102,9 +102,9 @@ def _load(dice: Dice, level: int) -> Load:
 def played(seconds: int, tasks: int = 160, slots: int = 16) -> dict[str, int]:
     """The same short tasks on as many worker slots as pods: when all are done, in seconds, played by the simulator."""
     dag = Dag("load", [Task(f"t{k}", duration=seconds) for k in range(tasks)], max_active_tasks=tasks)
-    return {executor.name: simulate(Scenario(dag, executor=executor, config=Config(parallelism=tasks))).last_tick
+    return {executor.name: simulate(Scenario(dag, executor=executor, config=Config(parallelism=slots))).last_tick
             for executor in (CeleryExecutor(workers=[Worker(slots)], handover=1),
-                             KubernetesExecutor(max_pods=None, parallelism=slots, handover=POD_START))}
+                             KubernetesExecutor(handover=POD_START))}
 
 
 @kind("executor", "Executor choice", 6)

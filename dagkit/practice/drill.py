@@ -14,7 +14,7 @@ from typing import Any
 from ..dag import Dag
 from ..errors import DagkitError, choices, nearest, quoted, shown
 from ..lesson.checks import Verdict
-from ..lesson.page import Table, content, esc, fold, rich, static
+from ..lesson.page import Table, content, esc, fold, plain, rich, static
 
 LEVELS = (1, 2, 3)
 
@@ -30,19 +30,22 @@ class Judged(Verdict):
 
 @dataclass(frozen=True)
 class Worked:
-    """An answer at work: the answer in one line, the steps to it, and a picture of the trace."""
+    """An answer at work: the answer in one line, the steps to it, and a picture of the trace; ``words``: it in words."""
 
     answer: str
     steps: Sequence[str] = ()
     picture: Any = None
+    words: str = ""
 
     def __repr__(self) -> str:
-        return "\n".join([f"Answer: {self.answer}", *(f"- {step}" for step in self.steps)])
+        answer = [f"Answer: {plain(self.answer)}"] if self.answer else []
+        return "\n".join([*answer, *(f"- {plain(step)}" for step in self.steps), *filter(None, [self.words])])
 
     def html(self) -> str:
         steps = "".join(f"<li>{rich(step)}</li>" for step in self.steps)
         picture = content(self.picture) if self.picture is not None else ""
-        return f"<p><b>Answer:</b> {rich(self.answer)}</p>{f'<ol>{steps}</ol>' if steps else ''}{picture}"
+        answer = f"<p><b>Answer:</b> {rich(self.answer)}</p>" if self.answer else ""
+        return f"{answer}{f'<ol>{steps}</ol>' if steps else ''}{picture}"
 
     def _repr_html_(self) -> str:
         return static(self.html())
@@ -137,8 +140,8 @@ class Drill:
     def __repr__(self) -> str:
         table = [repr(Table(list(self.posed.rows)))] if self.posed.rows else []
         offered = [f"  - {choice}" for choice in self.posed.offered]
-        return "\n".join([f"{self.title} (seed {self.seed}, level {self.level})", *self.posed.situation, *table,
-                          f"Question: {self.posed.question}", *offered, self.posed.write])
+        return plain("\n".join([f"{self.title} (seed {self.seed}, level {self.level})", *self.posed.situation, *table,
+                                f"Question: {self.posed.question}", *offered, self.posed.write]))
 
     def question_html(self) -> str:
         """The problem without its answer."""

@@ -22,6 +22,7 @@ from ..errors import DagkitError, shown
 from .review import next_review
 
 FORMAT, VERSION = "dagkit-progress", 1
+MOMENT = "%Y-%m-%dT%H:%M:%S.%fZ"
 NAME = "dagkit-progress.json"
 VARIABLE = "DAGKIT_PROGRESS"
 FIELDS = {"key": str, "item": str, "lesson": int, "at": str, "right": bool, "sure": str, "slip": str}
@@ -29,8 +30,8 @@ SURE = ("", "a guess", "fairly sure", "certain")
 
 
 def now() -> str:
-    """The moment, as it is written: UTC, to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """The moment, as it is written: in UTC."""
+    return datetime.now(UTC).strftime(MOMENT)
 
 
 def usual_place() -> Path | None:
@@ -120,7 +121,9 @@ class Progress:
             with self._locked():
                 joined = _in_order({**self._read(), **self._own})
                 text = json.dumps({"format": FORMAT, "version": VERSION, "answers": joined}, indent=1) + "\n"
-                _write_whole(self.path, text)
+                if self.path is not None:                  # unless a file that cannot be read is in the way
+                    _write_whole(self.path, text)
+                    self._own.clear()
         except OSError as error:
             self.said.append(f"Progress could not be written to {shown(self.path, 200)}: {error.strerror}. It is kept "
                              f"until this notebook closes; name another place with {VARIABLE}.")
@@ -214,7 +217,7 @@ def _sound(entry: Any) -> bool:
     if not all(type(entry[name]) is kind for name, kind in FIELDS.items()):
         return False
     try:
-        return bool(datetime.strptime(entry["at"], "%Y-%m-%dT%H:%M:%SZ"))
+        return bool(datetime.strptime(entry["at"], MOMENT))
     except ValueError:
         return False
 
@@ -226,9 +229,7 @@ def _in_order(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 def progress() -> Progress:
     """Your progress so far, from its usual place.
 
-    >>> import os; os.environ[VARIABLE] = "off"
-    >>> progress()
+    >>> Progress(None)                                     # what it is with DAGKIT_PROGRESS=off
     Progress: 0 answers, kept nowhere.
-    >>> del os.environ[VARIABLE]
     """
     return Progress(usual_place())

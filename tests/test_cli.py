@@ -140,7 +140,7 @@ def test_the_examples_of_the_help_use_options_that_exist() -> None:
                     if line.startswith("  python -m dagkit ")]
         assert examples
         for example in examples:
-            assert parser().parse_args(example).file
+            assert parser().parse_args(example).run
 
 
 def test_hostile_names_and_a_terminal_without_unicode(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The kit in a terminal: ``python -m dagkit show|plan|simulate|explain|export FILE``.
+"""The kit in a terminal: ``python -m dagkit show|plan|simulate|explain|export FILE``, and ``drill KIND``.
 
 A command is a module with NAME, HELP (one line), ABOUT (what it teaches), ``options(parser)`` and ``run(options)``, which
 prints and returns the exit status. To add one, put it into COMMANDS.
@@ -14,9 +14,9 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from ..errors import DagkitError, shown
-from . import explain, export, plan, show, simulate
+from . import drill, explain, export, plan, show, simulate
 
-COMMANDS: tuple[ModuleType, ...] = (show, plan, simulate, explain, export)
+COMMANDS: tuple[ModuleType, ...] = (show, plan, simulate, explain, export, drill)
 ABOUT = """\
 DAG scheduling, understood by running it.
 

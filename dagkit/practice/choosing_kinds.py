@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,14 +9,11 @@ from typing import Any
 from ..dag import Dag
 from ..engine import simulate
 from ..executors import CeleryExecutor, KubernetesExecutor, Worker
-from ..faults import LoseScheduler, LoseWorker
 from ..scenario import Config, Scenario
 from ..task import Task
-from ..waits import Deferral, Sensor
 from . import notation
 from .dice import Dice
 from .drill import Judged, Posed, Worked, kind
-from .worlds import listed
 
 # ---- executor choice -----------------------------------------------------------------------------------------------
 
@@ -163,133 +159,30 @@ def _wrong_executor(load: Load, said: str, right: str) -> Judged:
 
 # ---- symptom to component ------------------------------------------------------------------------------------------
 
-COMPONENTS = {
-    "limits": ["pool", "pools", "limit", "max_active_tasks"],
-    "workers": ["worker", "queue", "executor"],
-    "scheduler": ["schedulers"],
-    "triggerer": ["triggerers"],
-    "sensors": ["sensor", "sensors that poke", "not deferred"],
-    "task code": ["code", "the task itself", "task"],
-}
-LAST = 14
-"""Ticks shown."""
-
-
-def _work(dice: Dice, **options: Any) -> list[Task]:
-    return [Task(f"load_{k}", duration=dice.between(2, 3), **options) for k in range(1, dice.between(3, 4) + 1)]
-
-
-def _full_pool(dice: Dice) -> Scenario:
-    tasks = [Task("export", duration=30, pool="source", priority_weight=9), *_work(dice, pool="source")]
-    return Scenario(Dag("ingest", tasks), pools={"source": 1})
-
-
-def _wrong_queue(dice: Dice) -> Scenario:
-    return Scenario(Dag("ingest", [*_work(dice), Task("train", duration=4, queue="gpu_large")]),
-                    executor=CeleryExecutor(workers=[Worker(8, ("default", "gpu"))]))
-
-
-def _busy_workers(dice: Dice) -> Scenario:
-    return Scenario(Dag("ingest", [Task("export", duration=30, priority_weight=9), *_work(dice)]),
-                    executor=CeleryExecutor(workers=[Worker(1)]))
-
-
-def _dead_scheduler(dice: Dice) -> Scenario:
-    tasks = [Task("extract", duration=2), *_work(dice, upstream=["extract"])]
-    return Scenario(Dag("ingest", tasks), faults=[LoseScheduler(dice.between(2, 3))], executor=CeleryExecutor())
-
-
-def _no_triggerer(dice: Dice) -> Scenario:
-    wait = Task("wait_for_file", wait=Deferral(before=1, wait=4, after=1))
-    return Scenario(Dag("ingest", [wait, *_work(dice), Task("load_file", ["wait_for_file"])]), config=Config(triggerers=0))
-
-
-def _poking(dice: Dice) -> Scenario:
-    places = dice.between(2, 3)
-    wait = Sensor(true_after=30, poke_interval=5)
-    waits = [Task(f"file_{k}", wait=wait, priority_weight=2) for k in range(1, places + 1)]
-    return Scenario(Dag("ingest", [*waits, *_work(dice)]), config=Config(parallelism=places))
-
-
-def _lost_worker(dice: Dice) -> Scenario:
-    return Scenario(Dag("ingest", [Task("extract", duration=3), Task("publish", ["extract"])]),
-                    faults=[LoseWorker(tick=dice.between(3, 4), task="extract")],
-                    config=Config(task_instance_heartbeat_timeout=30))
-
-
-def _slow_code(dice: Dice) -> Scenario:
-    return Scenario(Dag("ingest", [Task("extract", duration=3), Task("publish", ["extract"])]),
-                    durations={"extract": dice.between(25, 40)})
-
-
-CASES: tuple[tuple[Callable[[Dice], Scenario], str, str, str], ...] = (
-    (_full_pool, "limits", "load_1", "Pools page: open slots of pool source."),
-    (_wrong_queue, "workers", "train", "Which queues do the workers listen to?"),
-    (_dead_scheduler, "scheduler", "load_1", "The scheduler's heartbeat."),
-    (_no_triggerer, "triggerer", "wait_for_file", "The triggerer's heartbeat."),
-    (_poking, "sensors", "load_1", "What are the running tasks doing?"),
-    (_busy_workers, "workers", "load_1", "Slots of the workers against tasks in queued."),
-    (_lost_worker, "workers", "extract", "The worker's host, and the task's heartbeats."),
-    (_slow_code, "task code", "extract", "The log of the task: what is it doing?"),
-)
-NOT_IT = {
-    "limits": "Limits hold tasks back in scheduled. {task} is {state}, and no limit is full that it still has to pass.",
-    "workers": "{task} is {state}; workers come in from queued on, and they are not what it waits for.",
-    "scheduler": "A dead scheduler would leave tasks in none or scheduled although there is room; {task} is {state}, and "
-                 "what it waits for is no pass of a scheduler.",
-    "triggerer": "The triggerer only holds deferred tasks; {task} is {state}.",
-    "sensors": "No sensor holds a place here.",
-    "task code": "{task} is {state}. Code can be slow only while it runs, and a task that runs sends heartbeats.",
-}
+ALSO = {"a limit": ["limit", "limits", "pool", "pools"], "worker": ["workers"], "metadata DB": ["db", "database"],
+        "API server": ["api"], "Dag processor": ["processor"], "Dag file": ["file", "code"], "scheduler": ["schedulers"]}
+"""Other words for a component."""
+AFTER_QUEUED = ("worker", "broker", "executor")
 
 
 @kind("symptom", "Symptom to component", 7)
 def symptom(seed: int, level: int) -> Posed:
-    """Something waits. Which part do you look at first?"""
-    dice = Dice("symptom", seed, level)
-    make, right, task, look = dice.one(CASES[:2 + 2 * level])
-    trace = simulate(make(dice))
-    end = min(LAST, max(trace.last_tick, 10))
-    state, why = trace.states_at(end)[task], trace.explain(task, tick=end).text
+    """Something is wrong with a deployment. Which part do you look at first? The cases are those of ``dagkit.symptoms``."""
+    from ..symptoms import readings
+    from ..symptoms import symptom as case_of
+    case = case_of(seed, level)
+    offered = {name: ALSO.get(name, []) for name in case.choices}
 
     def judge(given: Any) -> Judged:
-        said = notation.one_of(given, COMPONENTS)
-        if said == right:
-            return Judged(True, f"{why[0].upper()}{why[1:]} Look first: {look}")
-        if (said, right) == ("limits", "sensors"):
-            return Judged(False, f"{why[0].upper()}{why[1:]} But what do those that hold the places do? They wait.",
-                          "Who could give its place back while it waits?", "sensors-cost-nothing")
-        slips = {"limits": "limits-hold-queued", "scheduler": "scheduler-for-queued"} if state == "queued" else {}
-        return Judged(False, NOT_IT[said].format(task=task, state=state), "In which state does it wait, and "
-                      "who acts on a task in that state?", slips.get(said, ""))
+        said = notation.one_of(given, offered)
+        reply = case.reply(said)
+        late = case.answer in AFTER_QUEUED and not reply.right
+        slip = {"a limit": "limits-hold-queued", "scheduler": "scheduler-for-queued"}.get(said, "") if late else ""
+        return Judged(reply.right, reply.text, misconception=slip)
 
     def worked() -> Worked:
-        since = [t for t, _ in trace.changes[trace.labels.index(task)] if t <= end][-1]
-        told = [f"{task} is {state} since tick {since}", why, f"look first: {look}"]
-        return Worked(right, told, trace.gantt(tick=end))
+        odd = [f"{found.name} = {found.value}" for found in readings(case.case) if found.odd]
+        return Worked(case.answer, [case.solution, *(f"odd: {one}" for one in odd[:3])])
 
-    return Posed([f"Dag ingest, seen at three moments. {_facts(trace)}"], _moments(trace, (2, (end + 2) // 2, end)),
-                 f"{task} does not get on. Which part do you look at first?", "Answer with one of the names.", judge,
-                 worked, right, offered=tuple(COMPONENTS))
-
-
-def _moments(trace: Any, ticks: tuple[int, ...]) -> list[dict[str, Any]]:
-    at = [trace.states_at(tick) for tick in ticks]
-    return [{"task": label, "queue": trace.scenario.dag[label].queue, "pool": trace.scenario.dag[label].pool,
-             **{f"tick {tick}": states[label] for tick, states in zip(ticks, at, strict=True)}} for label in trace.labels]
-
-
-def _facts(trace: Any) -> str:
-    scenario = trace.scenario
-    made = scenario.executor.default
-    staff = made.staff(scenario.config) or ()
-    workers = "; ".join(f"a worker with {w.concurrency} slots listens to {listed(w.queues)}" for w in staff)
-    pools = [f"pool {name} {pool.slots}" for name, pool in scenario.pools.items() if name != "default_pool"]
-    said = [f"{made.name}", workers, *pools, f"parallelism {scenario.config.parallelism}"]
-    extra = [f"{task.task_id} is a sensor that pokes" for task in scenario.dag if isinstance(task.wait, Sensor)]
-    if lost := [fault.tick for fault in scenario.faults if isinstance(fault, LoseWorker)]:
-        extra.append(f"extract usually takes 3 ticks; its last heartbeat came at tick {lost[0]}")
-    if scenario.durations:
-        extra.append("extract usually takes 3 ticks; its heartbeats come as they should")
-    return ". ".join([", ".join(filter(None, said)), *extra]) + "."
-
+    return Posed([case.symptom, *map(str, case.clues)], case.table(), "Which part do you look at first?",
+                 "Answer with one of the names.", judge, worked, case.answer, offered=tuple(offered))

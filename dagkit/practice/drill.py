@@ -138,7 +138,7 @@ class Drill:
         return str(drawing.svg)
 
     def __repr__(self) -> str:
-        table = [repr(Table(list(self.posed.rows)))] if self.posed.rows else []
+        table = _aligned(self.posed.rows)
         offered = [f"  - {choice}" for choice in self.posed.offered]
         return plain("\n".join([f"{self.title} (seed {self.seed}, level {self.level})", *self.posed.situation, *table,
                                 f"Question: {self.posed.question}", *offered, self.posed.write]))
@@ -156,6 +156,13 @@ class Drill:
     def _repr_html_(self) -> str:
         return static(f'<section class="dl-q">{self.question_html()}'
                       f"{fold('Show the worked answer', self.reveal().html())}</section>")
+
+
+def _aligned(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Rows as lines of text, columns below each other."""
+    cells = [[shown(name), *(shown(row[name]) for row in rows)] for name in (rows[0] if rows else ())]
+    padded = [[cell.ljust(max(map(len, column))) for cell in column] for column in cells]
+    return ["  ".join(line).rstrip() for line in zip(*padded, strict=True)]
 
 
 def drill(kind: str, seed: int = 0, level: int = 1) -> Drill:

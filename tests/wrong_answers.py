@@ -3,6 +3,7 @@
 Each is run after the solution's own cells, so it only replaces what it names.
 """
 
+# ruff: noqa: E501  (programs of other people, each in one string)
 from __future__ import annotations
 
 WRONG: dict[str, list[tuple[str, str]]] = {
@@ -180,6 +181,74 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("settings = {'db': 4, 'heavy_slots': 2}", "report is there at tick"),
         ("settings = {'db': 2, 'heavy_slots': 2, 'sales_weight': 5}", "all is done at tick"),
         ("settings = {'db': 1, 'heavy_slots': 2}", "never ends"),
+    ],
+    "8.1": [
+        ("order = 'AAAABBBB'", "cannot be the turn of"),              # B finds nothing any more
+        ("order = 'AAAAB'", "no row was handed over twice.*must B read"),
+        ("order = 'AB'", "no row was handed over twice"),
+        ("order = 'AXB'", "letters A and B"),
+    ],
+    "8.2": [
+        ("update = \"UPDATE ti SET state = 'queued' WHERE id = ANY(%s) RETURNING id\"", "orders a row is still taken twice"),
+        # the guard looks for what it is about to write
+        ("update = \"UPDATE ti SET state = 'queued' WHERE id = ANY(%s) AND state = 'queued' RETURNING id\"", "still taken twice"),
+        ("update = update.replace(' RETURNING id', '')", "nobody knows which rows"),
+        ("update = update.replace(' AND ', ' OR ')", "joins its conditions with OR"),
+        ("update = \"UPDATE ti SET state = 'queued' WHERE state = 'scheduled' RETURNING id\"", "never picked"),
+    ],
+    "8.3": [
+        ("select = select.replace(' SKIP LOCKED', '')", "one scheduler waits for the other"),
+        ("select = select.replace('SKIP LOCKED', 'NOWAIT')", "gets an error"),
+        ("select = select.replace(' FOR UPDATE SKIP LOCKED', '')", "one scheduler waits for the other"),
+        ("select = select.replace('FOR UPDATE ', '')", "taken twice|lock clause|waits"),
+        ("select = select.replace('UPDATE', 'SHARE')", "none of those lesson 8 compares"),
+    ],
+    "9.1": [
+        # does not ask what take has answered
+        ("class Looker:\n    def look(self, db):\n        for t in db.waiting():\n            db.take(t); db.start(t)",
+         "another worker has it.*What did take answer"),
+        # never takes
+        ("class Looker:\n    def look(self, db):\n        for t in db.waiting(): db.start(t)", "you started it twice|another worker"),
+        ("class Looker:\n    def look(self, db):\n        for t in db.waiting(): db.take(t)", "You took it and never started it"),
+    ],
+    "9.2": [
+        # trusts the hint
+        ("class Worker(Looker):\n    def hinted(self, db, task): db.start(task)\n    def timer(self, db): self.look(db)",
+         "twice"),
+        # no fallback
+        ("class Worker(Looker):\n    def hinted(self, db, task): self.look(db)\n    def timer(self, db): pass",
+         "all hints are lost: t0 never ran. Its hint was lost"),
+        # polling only
+        ("class Worker(Looker):\n    def hinted(self, db, task): pass\n    def timer(self, db): self.look(db)",
+         "A hint says: look now"),
+        # the fallback forgets the guard
+        ("class Worker(Looker):\n    def hinted(self, db, task): self.look(db)\n    def timer(self, db):\n"
+         "        for t in db.waiting():\n            db.take(t); db.start(t)", "another worker has it"),
+    ],
+    "9.3": [
+        ("scan_every = 1", "reads the table 600 times"),
+        ("scan_every = 60", "Look more often"),
+        ("scan_every = 0.5", "whole number of ticks"),
+    ],
+    "10.1": [
+        ("def triggerers(rows): return math.ceil((rows or 0) / 1000)", "not zero"),
+        ("def triggerers(rows): return 'leave' if rows is None else rows // 1000", "a thousand waits"),
+        ("def triggerers(rows): return 'leave' if not rows else math.ceil(rows / 1000)", "should be 0; yours is .leave"),
+    ],
+    "10.2": [
+        # unreadable is taken for none
+        ("def scheduler(runs, due):\n    if runs: return 'keep'\n    return 'start' if (due or 99) <= 10 else 'stop'", "should be"),
+        # gives up at the first missing fact, though the other one is enough
+        ("solved = scheduler\ndef scheduler(runs, due): return 'leave' if None in (runs, due) else solved(runs, due)",
+         "Keeping it needs one|the first that holds decides"),
+        # looks only at what is there now
+        ("def scheduler(runs, due): return 'keep' if runs else 'leave' if None in (runs, due) else 'stop'", "should be 'start'"),
+    ],
+    "10.3": [
+        ("def repair(first, second): return all(first.values())", "second look .*should be False"),
+        ("def repair(first, second): return all(v is not False for look in (first, second) for v in look.values())",
+         "could not be read"),
+        ("def repair(first, second): return any(v is True for look in (first, second) for v in look.values())", "should be False"),
     ],
     "11.1": [
         # a flat step is taken for the floor

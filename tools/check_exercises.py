@@ -110,7 +110,8 @@ def told(cells: list[NotebookNode], report: Report, name: str) -> list[str]:
             lines.append(f"  ✓ {task}" if said is None else
                          "\n".join("  " + line for line in (said if task in said else f"✗ {task}: {said}").split("\n")))
         elif said is not None and not broken:
-            broken = f"  ! a cell of yours stops, the one that begins with {cell.source.strip().split(chr(10))[0]!r}: {said}"
+            begins = cell.source.strip().split("\n")[0]
+            broken = f"  ! a cell of yours stops, the one that begins with {begins!r}: {said}"
     return [*lines, *([broken] if broken else [])]
 
 

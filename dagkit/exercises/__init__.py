@@ -18,13 +18,17 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import DagkitError, choices, nearest, shown
+from .capacity_and_recovery import looks
+from .high_availability import told
 from .limits_and_pools import connections, evening
 from .mini_scheduler import in_order, places, situations
+from .polling_vs_hints import Table
 from .task_states import doctored
 from .trial import NotYet, Passed, Task
 from .trigger_rules import night
 
-MODULES: tuple[str, ...] = ("why_a_dag", "task_states", "mini_scheduler", "trigger_rules", "limits_and_pools", "your_own_dag")
+MODULES: tuple[str, ...] = ("why_a_dag", "task_states", "mini_scheduler", "trigger_rules", "limits_and_pools",
+                            "high_availability", "polling_vs_hints", "capacity_and_recovery", "your_own_dag")
 """One module for each exercise notebook, in the order of the lessons."""
 
 
@@ -53,5 +57,5 @@ def judge(number: str, found: Mapping[str, Any]) -> Passed:
     return known[number].judge(found)
 
 
-__all__ = ["NotYet", "Passed", "check", "connections", "doctored", "evening", "in_order", "judge", "night", "places",
-           "situations", "tasks"]
+__all__ = ["NotYet", "Passed", "Table", "check", "connections", "doctored", "evening", "in_order", "judge", "looks",
+           "night", "places", "situations", "tasks", "told"]

@@ -54,7 +54,8 @@ def used(answer: Any) -> None:
 def held(pool: str, active: list[Asking], pools: dict[str, int]) -> int:
     """Slots of a pool in use, as the simulator's meter shows them after its first pass."""
     meters = {meter.name: meter for meter in simulate(_tick_one([], active, pools)).meters}
-    return max((used for tick, used in meters[f"pool {pool}"].used if tick == 1), default=0) if f"pool {pool}" in meters else 0
+    meter = meters.get(f"pool {pool}")
+    return max((used for tick, used in meter.used if tick == 1), default=0) if meter else 0
 
 
 def crowd(seed: int) -> tuple[list[Asking], list[Asking], dict[str, int]]:
@@ -105,22 +106,26 @@ def safe(settings: Any) -> None:
         raise NotYet(f"settings must be a dictionary with some of {', '.join(names)}.")
     trace = simulate(evening(**settings))
     if trace.stalled:
-        raise NotYet("This evening never ends: " + trace.warnings[-1], "How large is the pool, and what does one task ask for?")
+        raise NotYet("This evening never ends: " + trace.warnings[-1],
+                     "How large is the pool, and what does one task ask for?")
     most = max(connections(trace))
     if most > BEARS:
-        raise NotYet(f"At tick {connections(trace).index(most)} the database has {most} connections open; it bears {BEARS}.",
+        raise NotYet(f"At tick {connections(trace).index(most)} the database has {most} connections open; it bears "
+                     f"{BEARS}.",
                      "How many slots does the pool give away? And which tasks open more than they say?")
     ends = {task: changes[-1][0] for task, changes in zip(trace.labels, trace.changes, strict=True)}
     if ends["report"] > REPORT_BY:
         raise NotYet(f"The database is safe. But the report is there at tick {ends['report']}, not by {REPORT_BY}.",
                      "Who stands in front of sales in the line, and what decides who is asked first?")
     if trace.last_tick > ALL_BY:
-        raise NotYet(f"The database is safe and the report in time. But all is done at tick {trace.last_tick}, not by {ALL_BY}.",
+        raise NotYet(f"The database is safe and the report in time. But all is done at tick {trace.last_tick}, not by "
+                     f"{ALL_BY}.",
                      "How many connections are open at each tick? Are there some that nobody uses?")
 
 
 TASKS = (
     Task("5.1", ("used",), used, "Every slot is counted, and only once."),
     Task("5.2", ("admit",), admit, "The same are let in as the scheduler lets in."),
-    Task("5.3", ("settings",), safe, f"Never more than {BEARS} connections, the report by tick {REPORT_BY}, all by {ALL_BY}."),
+    Task("5.3", ("settings",), safe,
+         f"Never more than {BEARS} connections, the report by tick {REPORT_BY}, all by {ALL_BY}."),
 )

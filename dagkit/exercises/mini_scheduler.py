@@ -80,8 +80,8 @@ def _small() -> list[tuple[int, str, Scenario]]:
                                            pools={"db": 1}, outcomes={"a": ["fail"]})),
         (4, "fails for good", day(t("a", retries=1), t("b"), outcomes={"a": ["fail", "fail"]})),
         (5, "orders", examples.orders()),
-        (5, "a failure is passed on in one tick", day(t("a"), t("b", "a"), t("c", "b"), t("d", "c", trigger_rule="all_done"),
-                                                      outcomes={"a": ["fail"]})),
+        (5, "a failure is passed on in one tick", day(t("a"), t("b", "a"), t("c", "b"),
+                                                      t("d", "c", trigger_rule="all_done"), outcomes={"a": ["fail"]})),
         (5, "a failure is not waited for", day(t("slow", duration=5), t("bad"), t("c", ["slow", "bad"]),
                                                outcomes={"bad": ["fail"]})),
         (6, "two workers' places, three tasks", _busy(day(t("a", duration=2), t("b", duration=4), t("c")), 2)),
@@ -155,7 +155,8 @@ def played(loop_class: Any, scenario: Scenario, ticks: int, name: str) -> list[E
         raise
     except Exception as error:
         raise NotYet(f"On the situation “{name}” your loop ended in {type(error).__name__}: {shown(error, 200)}"
-                     f"{where(error)}.", "The step before was sound: what does this one ask for that is not there?") from None
+                     f"{where(error)}.",
+                     "The step before was sound: what does this one ask for that is not there?") from None
 
 
 def compare(found: list[Event], right: list[Event], name: str, step: int, hint: str) -> None:
@@ -199,7 +200,8 @@ def step(number: int) -> Callable[[Any], None]:
 
 
 DONE = ("Every task takes its four moves.", "Nobody starts before what it needs is there.",
-        "No pool and no Dag is ever fuller than allowed, and nobody waits without need.", "Failures are tried again in time.",
+        "No pool and no Dag is ever fuller than allowed, and nobody waits without need.",
+        "Failures are tried again in time.",
         "Failures travel as they should, on orders and on the golden traces.",
         "Decided and ran are two things now: the scheduler is complete, and it is yours.")
 TASKS = tuple(Task(f"3.{n}", (STEPS[n - 1],), step(n), DONE[n - 1]) for n in range(1, 7))

@@ -66,7 +66,7 @@ class Task:
             self.judge_by(*(self._value(name, found) for name in self.needs))
         except NotYet as error:
             raise NotYet(error.text, error.hint, self.number) from None
-        except Exception as error:  # an answer may be anything at all
+        except (Exception, SystemExit) as error:  # an answer may be anything at all
             raise NotYet(f"This answer cannot be judged: {shown(error, 300)}",
                          "Read the task once more: what kind of thing does it ask for?", self.number) from None
         return Passed(self.number, self.done)
@@ -74,8 +74,8 @@ class Task:
     def _value(self, name: str, found: Mapping[str, Any]) -> Any:
         value = found.get(name)
         if value is None or value is ...:
-            raise NotYet(f"There is no {name} yet.", "Write it where task " + self.number + " says YOUR CODE HERE, run that "
-                         "cell, then this one.")
+            raise NotYet(f"There is no {name} yet.", f"Write it where task {self.number} says YOUR CODE HERE, run "
+                         "that cell, then this one.")
         return value
 
 

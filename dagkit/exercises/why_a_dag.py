@@ -87,7 +87,8 @@ def fewest_slots(answer: Any) -> None:
         if type(found) is not int or found < 1:
             raise NotYet(f"For {what} you say {quoted(found)}, which is no number of slots.")
         if makespan(found) != floor:
-            raise NotYet(f"For {what} you say {found}. On {found} slots it takes {makespan(found)}, and the floor is {floor}.",
+            raise NotYet(f"For {what} you say {found}. On {found} slots it takes {makespan(found)}, and the floor is "
+                         f"{floor}.",
                          "A flat step is not the end of the stairs.")
         if found > right:
             raise NotYet(f"For {what} you say {found}. That reaches the floor of {floor}, but so do fewer slots.",

@@ -30,7 +30,7 @@ def limit(answer: Any) -> None:
             found = call(answer, dag, slots, name="limit")
             if found != right:
                 raise NotYet(f"{name} on {slots} slots: you say {quoted(found)}; it is {right!r}.",
-                             f"It takes {planning.makespan(dag, slots)} there. How long would it take with slots without end?")
+                             f"It takes {planning.makespan(dag, slots)} there. How long would it take on any number?")
 
 
 def first_to_halve(answer: Any) -> None:
@@ -56,9 +56,11 @@ def knee(mine: Any, answer: Any) -> None:
         raise NotYet(f"knee must be a whole number of slots, not {quoted(answer)}.")
     takes, floor = planning.makespan(dag, answer), planning.critical_path(dag).length
     if takes > floor:
-        raise NotYet(f"On {answer} slots it takes {takes:g}, and the floor is {floor:g}.", "Something waits there for a slot.")
+        raise NotYet(f"On {answer} slots it takes {takes:g}, and the floor is {floor:g}.",
+                     "Something waits there for a slot.")
     if planning.saturation_slots(dag) < answer:
-        raise NotYet(f"On {answer} slots it takes {floor:g}, the floor; but fewer slots do that too.", "Try each number below.")
+        raise NotYet(f"On {answer} slots it takes {floor:g}, the floor; but fewer slots do that too.",
+                     "Try each number below.")
 
 
 TASKS = (

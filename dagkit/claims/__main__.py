@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ..errors import DagkitError
-from .measure import measure
+from .measuring import measure
 from .recorded import FILE
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -142,81 +143,93 @@ def compare(
     Raises DagkitError for an unknown design, or if a process fails.
     """
     ways = [design(each) if isinstance(each, str) else each for each in designs]
-    found = []
-    for way in ways:
-        found.append(play(server, way, load or Load()))
-        progress(str(found[-1]))
+    load, found = load or Load(), []
+    with ExitStack() as stack:
+        cast: list[Actor] = []
+        for way in ways:
+            if not cast:
+                cast = stack.enter_context(actors(server, *["replica"] * load.replicas, *["worker"] * load.workers))
+            found.append(Play(server, way, load, cast).start())
+            progress(str(found[-1]))
+            cast = [] if way.fault else cast                # whoever was struck plays no more
     return found
 
 
-def play(server: Server, way: Design, load: Load) -> Start:
+class Play:
     """One load under one design, from the first run's arrival until all is done."""
-    with actors(server, *["replica"] * load.replicas, *["worker"] * load.workers) as cast, server.connect() as db:
-        db.execute(TABLES)
-        replicas, workers = cast[:load.replicas], cast[load.replicas:]
-        _begin(db, replicas, "replica", way, load, hints=way.hear == "all")
-        _begin(db, workers, "worker", way, load, hints=way.hear != "nobody")
-        begun = time.monotonic()
-        sent = _arrive(db, server, way, load, _faults(way, replicas, workers))
-        _until_done(db, load)
-        seconds = time.monotonic() - begun
-        if way.fault == "worker cut off":
-            workers[0].resume()                             # back again, it goes on where it stood
-            workers[0].send(go=True)
-        done = [_stopped(actor) for actor in cast if actor.process.poll() is None]
-        return Start(way.name, load.runs * load.tasks, tuple(row[0] for row in db.execute(LATENCIES)),
-                     sent + sum(each["queries"] for each in done), sum(each["refused"] for each in done),
-                     _count(db, TWICE), _count(db, MISSING), seconds)
 
+    def __init__(self, server: Server, way: Design, load: Load, cast: list[Actor]):
+        self.way, self.load, self.cast = way, load, cast
+        self.replicas, self.workers = cast[:load.replicas], cast[load.replicas:]
+        self.channel = f"{server.schema}_scheduler"
+        self.db = server.connect()
 
-def _begin(db: Any, cast: list[Actor], table: str, way: Design, load: Load, *, hints: bool) -> None:
-    command = {**asdict(way), **asdict(load), "hints": hints, "room": 1000, "stop_at": ""}
-    for place, actor in enumerate(cast):
-        db.execute(f"INSERT INTO {table} VALUES (%s, clock_timestamp())", [actor.number])
-        stops = table == "worker" and place == 0 and way.fault == "worker cut off"
-        # Their timers do not beat together.
-        actor.send(**{**command, "phase": (place + 1) / len(cast), "stop_at": "assigned" if stops else ""})
+    def start(self) -> Start:
+        with self.db:
+            self.db.execute(TABLES)
+            # A victim begins alone, so that it has something in its hands when it is struck.
+            fault = self.way.fault
+            self._begin(self.replicas[:1] if fault == "replica killed" else self.replicas)
+            self._begin(self.workers[:1] if fault == "worker cut off" else self.workers)
+            begun = time.monotonic()
+            sent = self._arrive()
+            self._until_done()
+            seconds = time.monotonic() - begun
+            if fault == "worker cut off":
+                self.workers[0].resume()                    # back again, it goes on where it stood
+                self.workers[0].send(go=True)
+            done = [_stopped(actor) for actor in self.cast if actor.process.poll() is None]
+            return Start(self.way.name, self.load.runs * self.load.tasks,
+                         tuple(row[0] for row in self.db.execute(LATENCIES)),
+                         sent + sum(each["queries"] for each in done), sum(each["refused"] for each in done),
+                         self._count(TWICE), self._count(MISSING), seconds)
 
+    def _begin(self, some: list[Actor]) -> None:
+        for actor in some:
+            table = "replica" if actor in self.replicas else "worker"
+            mates = self.replicas if table == "replica" else self.workers
+            place = mates.index(actor)
+            self.db.execute(f"INSERT INTO {table} VALUES (%s, clock_timestamp())", [actor.number])
+            stops = (table, place, self.way.fault) == ("worker", 0, "worker cut off")
+            actor.send(**asdict(self.way), **asdict(self.load), room=1000, stop_at="assigned" if stops else "",
+                       hints=self.way.hear == "all" or (table, self.way.hear) == ("worker", "workers"),
+                       phase=(place + 1) / len(mates))      # their timers do not beat together
 
-def _arrive(db: Any, server: Server, way: Design, load: Load, fault: Callable[[int], None]) -> int:
-    """Write the runs, one every ``gap``; after each commit drop a hint. The number of statements."""
-    dice, sent = random.Random(load.seed), 0
-    for run in range(1, load.runs + 1):
-        db.execute(NEW_RUN, [run, load.tasks])
-        sent += 1
-        if way.hear == "all" and dice.random() >= way.lose:
-            for _ in range(2 if way.twice else 1):
-                db.execute("SELECT pg_notify(%s, 'new')", [f"{server.schema}_scheduler"])
-                sent += 1
-        time.sleep(load.gap)
-        fault(run)
-    return sent
+    def _arrive(self) -> int:
+        """Write the runs, one every ``gap``; after each commit drop a hint. The number of statements."""
+        dice, sent = random.Random(self.load.seed), 0
+        for run in range(1, self.load.runs + 1):
+            self.db.execute(NEW_RUN, [run, self.load.tasks])
+            sent += 1
+            if self.way.hear == "all" and dice.random() >= self.way.lose:
+                for _ in range(2 if self.way.twice else 1):
+                    self.db.execute("SELECT pg_notify(%s, 'new')", [self.channel])
+                    sent += 1
+            self._strike(run)
+            time.sleep(self.load.gap)
+        return sent
 
+    def _strike(self, run: int) -> None:
+        if self.way.fault == "replica killed" and run == 5:
+            self._begin(self.replicas[1:])
+            self.replicas[0].kill()
+        if self.way.fault == "worker cut off" and run == 1:
+            self.workers[0].hear("assigned")
+            self.workers[0].pause()
+            self._begin(self.workers[1:])
 
-def _faults(way: Design, replicas: list[Actor], workers: list[Actor]) -> Callable[[int], None]:
-    """What goes wrong after which run."""
-    def strike(run: int) -> None:
-        if way.fault == "replica killed" and run == 5:
-            replicas[0].kill()
-        if way.fault == "worker cut off" and run == 2:
-            workers[0].hear("assigned")
-            workers[0].pause()
-    return strike
+    def _until_done(self) -> None:
+        end = time.monotonic() + 30
+        while self._count(OPEN) and time.monotonic() < end:
+            time.sleep(0.02)
 
-
-def _until_done(db: Any, load: Load) -> None:
-    end = time.monotonic() + 30
-    while _count(db, OPEN) and time.monotonic() < end:
-        time.sleep(0.02)
+    def _count(self, query: str) -> int:
+        return int(self.db.execute(query).fetchone()[0])
 
 
 def _stopped(actor: Actor) -> dict[str, Any]:
     actor.send(stop=True)
     return actor.hear("done")
-
-
-def _count(db: Any, query: str) -> int:
-    return int(db.execute(query).fetchone()[0])
 
 
 def unguarded(name: str) -> Design:

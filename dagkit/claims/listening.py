@@ -34,9 +34,16 @@ class Listener:
         self.heard: list[str] = []
         self.beat = 0.0
         self.next_scan = 0.0
-        self.db.add_notify_handler(lambda note: self.heard.append(note.payload))
+        self.db.add_notify_handler(self._note)
         if command["hints"]:
             self.ask(f"LISTEN {self.channel(self.hears)}")
+
+    def _note(self, note: Any) -> None:
+        self.heard.append(note.payload)
+
+    def close(self) -> None:
+        self.db.execute("UNLISTEN *")
+        self.db.remove_notify_handler(self._note)
 
     def channel(self, name: str) -> str:
         return f"{self.stage.schema}_{name}"
@@ -46,10 +53,6 @@ class Listener:
         self.queries += 1
         done = self.db.execute(query, values or None)
         return done.fetchall() if done.description else []
-
-    def rest(self) -> None:
-        """The waiting inside a transaction; it is the machine's share, so it is not counted as a query."""
-        self.db.execute("SELECT pg_sleep(%s)", [self.work])
 
     def hint(self, name: str, payload: object) -> None:
         """After a commit: tell whoever listens. With bad luck the hint is lost, or sent twice."""

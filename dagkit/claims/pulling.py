@@ -9,8 +9,8 @@ from typing import Any
 from .actor import Stage
 from .listening import Listener
 
-# The allocator: each row goes to one worker, and no two workers wait for each other. One statement is one transaction;
-# the waiting inside it happens once, and only if there is a row.
+# One statement is one transaction. ``waited`` is the waiting inside it: once, and only if there is a row.
+# The allocator: each row goes to one worker, and no two workers wait for each other.
 ASSIGN = """
 WITH given AS (
     UPDATE ti SET worker = %s FROM (
@@ -18,13 +18,18 @@ WITH given AS (
         FOR UPDATE SKIP LOCKED) AS chosen
     WHERE ti.run = chosen.run AND ti.task = chosen.task RETURNING ti.run, ti.task)
 SELECT run, task, (SELECT pg_sleep(%s)) FROM given"""
+# Guarded: the row must still be queued, and still be this worker's. What starts is logged, to be counted later.
 RUN = """
-UPDATE ti SET state = 'running' FROM unnest(%s::int[], %s::int[]) AS chosen (run, task)
-WHERE ti.run = chosen.run AND ti.task = chosen.task"""
-GUARD = " AND ti.state = 'queued' AND ti.worker = %s"
-STARTED = "INSERT INTO started (run, task, worker) SELECT *, %s FROM unnest(%s::int[], %s::int[])"
+WITH waited AS MATERIALIZED (SELECT pg_sleep(%s)), running AS (
+    UPDATE ti SET state = 'running' FROM waited, unnest(%s::int[], %s::int[]) AS chosen (run, task)
+    WHERE ti.run = chosen.run AND ti.task = chosen.task AND {guard} RETURNING ti.run, ti.task)
+INSERT INTO started (run, task, worker) SELECT run, task, %s FROM running RETURNING run, task"""
+GUARD = "ti.state = 'queued' AND ti.worker = %s"
+NO_GUARD = "%s > 0"
 SUCCEED = """
-UPDATE ti SET state = 'success', ended = clock_timestamp() FROM unnest(%s::int[], %s::int[]) AS chosen (run, task)
+WITH waited AS MATERIALIZED (SELECT pg_sleep(%s))
+UPDATE ti SET state = 'success', ended = clock_timestamp()
+FROM waited, unnest(%s::int[], %s::int[]) AS chosen (run, task)
 WHERE ti.run = chosen.run AND ti.task = chosen.task AND ti.state = 'running' AND ti.worker = %s RETURNING ti.run"""
 DONE = """
 UPDATE run SET done = true WHERE id = ANY(%s)
@@ -57,10 +62,8 @@ class Worker(Listener):
             self._ask_for_work()
 
     def _report(self, done: Pairs) -> None:
-        with self.db.transaction():
-            self.rest()
-            runs = [run for run, in self.ask(SUCCEED, [*_columns(done), self.me])]
-            self.ask(DONE, [runs])
+        runs = [run for run, in self.ask(SUCCEED, [self.work, *_columns(done), self.me])]
+        self.ask(DONE, [runs])
         for run in runs:
             self.hint("scheduler", run)
 
@@ -76,11 +79,8 @@ class Worker(Listener):
         self._start(given)
 
     def _start(self, given: Pairs) -> None:
-        guard, more = (GUARD, [self.me]) if self.guarded else ("", [])
-        with self.db.transaction():
-            started = self.ask(RUN + guard + " RETURNING ti.run, ti.task", [*_columns(given), *more])
-            self.rest()
-            self.ask(STARTED, [self.me, *_columns(started)])
+        query = RUN.format(guard=GUARD if self.guarded else NO_GUARD)
+        started = self.ask(query, [self.work, *_columns(given), self.me, self.me])
         self.refused += len(given) - len(started)
         end = time.monotonic() + self.duration
         self.running += [(end, ti) for ti in started]
@@ -96,5 +96,5 @@ def play(stage: Stage, command: dict[str, Any]) -> dict[str, Any]:
     me.next_scan = time.monotonic() + command["phase"] * me.interval
     while me.wait(min([end for end, _ in me.running], default=time.monotonic() + me.interval)):
         me.step()
-    me.db.execute("UNLISTEN *")
+    me.close()
     return {"queries": me.queries, "refused": me.refused}

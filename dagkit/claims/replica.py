@@ -25,9 +25,11 @@ READY = """
 SELECT ti.run, ti.task FROM ti JOIN owner ON owner.run = ti.run AND owner.replica = %s
 LEFT JOIN ti up ON up.run = ti.run AND up.task = ti.task - 1
 WHERE ti.state = 'scheduled' AND (up.run IS NULL OR up.state = 'success') ORDER BY ti.run"""
-# Guarded: a row that somebody else has queued meanwhile is not touched, and not hinted again.
+# Guarded: a row that somebody else has queued meanwhile is not touched, and not hinted again. ``waited`` is the
+# waiting inside the transaction.
 QUEUE = """
-UPDATE ti SET state = 'queued' FROM unnest(%s::int[], %s::int[]) AS chosen (run, task)
+WITH waited AS MATERIALIZED (SELECT pg_sleep(%s))
+UPDATE ti SET state = 'queued' FROM waited, unnest(%s::int[], %s::int[]) AS chosen (run, task)
 WHERE ti.run = chosen.run AND ti.task = chosen.task AND ti.state = 'scheduled' RETURNING ti.run"""
 
 
@@ -59,12 +61,10 @@ class Replica(Listener):
             self.hint("worker", "queued")
 
     def _queue_ready(self) -> None:
-        with self.db.transaction():
-            ready = self.ask(READY, [self.me])
-            if not ready:
-                return
-            self.rest()
-            queued = self.ask(QUEUE, [[run for run, _ in ready], [task for _, task in ready]])
+        ready = self.ask(READY, [self.me])
+        if not ready:
+            return
+        queued = self.ask(QUEUE, [self.work, [run for run, _ in ready], [task for _, task in ready]])
         self.refused += len(ready) - len(queued)
         if queued:
             self.hint("worker", "queued")
@@ -76,5 +76,5 @@ def play(stage: Stage, command: dict[str, Any]) -> dict[str, Any]:
     me.next_scan = time.monotonic() + command["phase"] * me.interval
     while me.wait(time.monotonic() + me.interval):
         me.step()
-    me.db.execute("UNLISTEN *")
+    me.close()
     return {"queries": me.queries, "refused": me.refused}

@@ -538,6 +538,16 @@ ROWS = (
         source=("sdk/bases/sensor.py::BaseSensorOperator",),
     ),
     row(
+        "poke_error",
+        check="the check raised an exception",
+        shows="up_for_retry or failed; the tab Logs",
+        ask=_STATE,
+        metrics=("ti_failures",),
+        parameters=("Task(retries)", "Sensor(soft_fail)"),
+        knob="mend the check; retries bridge what passes",
+        source=("sdk/bases/sensor.py::execute",),
+    ),
+    row(
         "wait_timeout",
         check="the scheduler's sweep over expired waits",
         shows="scheduled for a moment, then failed",

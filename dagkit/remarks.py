@@ -9,6 +9,7 @@ from .engine.runs import MOST_TRIGGERED
 from .engine.seen import late
 from .errors import nearest, shown
 from .explain import MANY, reason
+from .redelivery import redeliveries
 from .scenario import Config
 from .states import FINISHED
 
@@ -39,6 +40,11 @@ def warnings(trace: Trace) -> list[str]:
     for tick, at in late(trace.scenario):
         when = "never seen" if at is None else f"seen at tick {at}"
         found.append(f"the edit of tick {tick} is {when}: the Dag processor is down or slow.")
+    again = redeliveries(trace)
+    if again:
+        more = f", and {len(again) - 1} more times" if len(again) > 1 else ""
+        found.append(f"the broker hands the message of {shown(again[0][1])} out again at tick {again[0][0]}{more}: it runs "
+                     "longer than visibility_timeout. The second start is refused, but raise the timeout.")
     found += _caps(trace)
     if trace.stalled:
         codes = trace._codes_at(trace.last_tick)

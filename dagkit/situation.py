@@ -340,6 +340,7 @@ _CAUSES = {
     "wait_timeout": "its wait took longer than its timeout", "removed": "its task is no longer in the Dag",
     "stuck_in_queued": "no worker picked it up, and it was queued again as often as num_stuck_in_queued_retries allows",
     "heartbeat_timeout": "its worker stopped sending heartbeats", "orphaned": "its scheduler died",
+    "poke_error": "one of its checks went wrong (an ordinary error, so retries are used)",
     "import_error": "its worker could not import what it needs",
     "no_list": "a task is mapped over it, and it returned no list", "mapping_shrank": "the list is shorter now",
 }

@@ -6,11 +6,11 @@ A description only; ``engine/waiting.py`` plays it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .checks import flag, whole
+from .checks import flag, listed, whole
 from .errors import DagkitError, FormatError, choices, nearest, quoted, shown
 
 MODES = ("poke", "reschedule")
@@ -27,6 +27,9 @@ class Sensor:
     true_after: ticks after its first check at which the condition becomes true (None: never).
     mode: "poke" keeps its worker slot between checks; "reschedule" gives it back and sleeps (up_for_reschedule).
     timeout: ticks since the first check after which it fails for good, tries left or not. soft_fail: skipped instead.
+    errors_at: ticks after the first check at which a check goes wrong instead (the next check from then on). Such an
+    error is an ordinary failure and uses a retry. In mode reschedule the clock of ``timeout`` runs on; in mode poke
+    each try has its own.
     Each check takes one tick of a worker in reschedule mode.
     """
 
@@ -35,6 +38,7 @@ class Sensor:
     poke_interval: int = 60
     timeout: int = 604_800
     soft_fail: bool = False
+    errors_at: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.mode, str) or self.mode not in MODES:
@@ -44,6 +48,10 @@ class Sensor:
         _ticks("Sensor", "poke_interval", self.poke_interval, 1)
         _ticks("Sensor", "timeout", self.timeout, 0)
         flag("Sensor", "soft_fail", self.soft_fail)
+        given = listed("Sensor", "errors_at", self.errors_at, "Write errors_at=[300].")
+        for tick in given:
+            _ticks("Sensor", "errors_at: each tick", tick, 0)
+        object.__setattr__(self, "errors_at", given)
 
 
 @dataclass(frozen=True)

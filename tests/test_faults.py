@@ -161,6 +161,17 @@ def test_an_edit_is_seen_when_its_file_is_parsed(fault, seen):
     assert dk.Trace.from_json(trace.to_json()) == trace
 
 
+def test_an_error_in_one_check_of_a_sensor_uses_a_retry_and_only_poke_starts_its_clock_anew():
+    """Source: BaseSensorOperator.execute; the clock of mode reschedule begins at the first reschedule."""
+    for mode, ends in (("reschedule", 603), ("poke", 963)):           # poke: 302 + 60, then 601 until the check past 590
+        wait = dk.Sensor(mode=mode, poke_interval=30, timeout=590, errors_at=[300])
+        dag = dk.Dag("d", [dk.Task("w", retries=2, retry_delay=60, wait=wait)])
+        trace = play(dag=dag, executor=dk.LocalExecutor(handover=0))
+        assert entered(trace, "w", "up_for_retry") == [302] and entered(trace, "w", "failed") == [ends]
+        assert trace.tries["w"] == 2 and trace.explain("w").code == "sensor_timeout"
+        assert dk.Trace.from_json(trace.to_json()) == trace
+
+
 # ---- several, none, unknown -----------------------------------------------------------------------------------------
 
 

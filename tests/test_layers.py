@@ -25,7 +25,7 @@ LAYERS = (
     {"task", "graph", "dag", "waits", "executors", "faults", "weights"},
     {"planning", "scenario"},
     {"engine"},
-    {"usage", "stays", "faulted", "delivered", "situation", "explain", "meters", "remarks", "bridge", "bridge_rows"},
+    {"usage", "stays", "faulted", "delivered", "situation", "explain", "meters", "redelivery", "remarks", "bridge", "bridge_rows"},
     {"trace"},
     {"serial", "compare", "compared", "breakeven", "choice", "examples", "interop", "naive", "museum", "chrome_trace"},
     {"formats", "latency", "capacity"},

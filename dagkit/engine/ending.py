@@ -16,7 +16,7 @@ UNTOUCHED_BY_SKIP = frozenset({RUNNING, SUCCESS, FAILED, REMOVED})
 """A branch overwrites every other state, even upstream_failed (SkipMixin, Airflow 3.3.2); removed is out of play."""
 
 AFTER_WAIT = {"timed_out": ("fail", "wait_timeout"), "sensor_timeout": ("fail_hard", "sensor_timeout"),
-              "sensor_timeout_skip": ("skip", "sensor_timeout")}
+              "sensor_timeout_skip": ("skip", "sensor_timeout"), "poke_error": ("fail", "poke_error")}
 """How a wait that took too long ends the try. A sensor's timeout is final: it uses no retry."""
 
 

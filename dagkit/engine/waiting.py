@@ -20,20 +20,22 @@ if TYPE_CHECKING:
 class Waits:
     """What is remembered between the stays of a try.
 
-    first_check: when a sensor's clock began. resumed: TIs past their wait, True if it timed out. parked: the number
-    of a TI's current wait, so that an appointment for an earlier one is void. The triggerer runs at most ``capacity``
-    triggers; those beyond wait in ``line``.
+    first_check: when a sensor's clock began. erred: how many of a sensor's errors have happened. resumed: TIs past
+    their wait, True if it timed out. parked: the number of a TI's current wait, so that an appointment for an earlier
+    one is void. The triggerer runs at most ``capacity`` triggers; those beyond wait in ``line``. missed: ends of waits
+    that nobody could hear of.
     """
 
     def __init__(self, capacity: int):
         self.first_check: dict[int, int] = {}
+        self.erred: dict[int, int] = {}
         self.resumed: dict[int, bool] = {}
         self.parked: dict[int, int] = {}
         self.count = 0
         self.capacity = capacity
         self.triggers: set[int] = set()
         self.line: deque[tuple[int, int]] = deque()
-        self.missed: list[tuple[int, int, bool]] = []  # ends of waits that nobody could hear of
+        self.missed: list[tuple[int, int, bool]] = []
 
 
 def length(sim: Sim, ti: int, wait: Any) -> int:
@@ -42,16 +44,15 @@ def length(sim: Sim, ti: int, wait: Any) -> int:
         sim.waits.first_check.setdefault(ti, sim.now)
         if wait.mode == "reschedule":
             return 1
-        return _last_check(wait) + 1
+        return _last_check(wait, sim.waits.erred.get(ti, 0)) + 1
     return wait.after if ti in sim.waits.resumed else wait.before
 
 
-def _last_check(sensor: Sensor) -> int:
-    """Ticks from the first check to the one that ends the sensor: the first that is true, or past the timeout."""
+def _last_check(sensor: Sensor, erred: int) -> int:
+    """Ticks from the first check to the one that ends the try: true, past the timeout, or the next error."""
     step = sensor.poke_interval
-    good = None if sensor.true_after is None else -(-sensor.true_after // step) * step
-    over = (sensor.timeout // step + 1) * step
-    return over if good is None or good > over else good
+    ends = [*sensor.errors_at[erred:erred + 1], *([] if sensor.true_after is None else [sensor.true_after])]
+    return min([-(-tick // step) * step for tick in ends] + [(sensor.timeout // step + 1) * step])
 
 
 def after_stay(sim: Sim, ti: int, wait: Any) -> str | None:
@@ -68,6 +69,12 @@ def after_stay(sim: Sim, ti: int, wait: Any) -> str | None:
 def _after_check(sim: Sim, ti: int, sensor: Sensor) -> str | None:
     first = sim.waits.first_check.setdefault(ti, sim.now - 1)   # it may have become a sensor on the way
     check = sim.now - 1                                    # a check takes one tick
+    erred = sim.waits.erred.get(ti, 0)
+    if erred < len(sensor.errors_at) and check - first >= sensor.errors_at[erred]:
+        sim.waits.erred[ti] = erred + 1
+        if sensor.mode == "poke":
+            del sim.waits.first_check[ti]                      # the next try has a clock of its own
+        return "poke_error"
     if sensor.true_after is not None and check - first >= sensor.true_after:
         del sim.waits.first_check[ti]
         return None
@@ -161,3 +168,4 @@ def forget(sim: Sim, ti: int) -> None:
         unpark(sim, ti)
     sim.waits.resumed.pop(ti, None)
     sim.waits.first_check.pop(ti, None)
+    sim.waits.erred.pop(ti, None)

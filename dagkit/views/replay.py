@@ -201,6 +201,8 @@ def verdict_text(trace: Any) -> str:
            if state in ("failed", "upstream_failed")]
     named = ", ".join(bad[:4]) + (f" and {len(bad) - 4} more" if len(bad) > 4 else "")
     rule = "Airflow looks only at the leaves, the tasks that nothing waits for."
+    if not trace.run_states:
+        return "There is no run, so there is nothing to judge."
     if trace.stalled:
         return "The run cannot finish: tasks are left over and nothing will move them. The warnings say why."
     if len(trace.run_states) > 1:

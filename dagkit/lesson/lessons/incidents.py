@@ -168,6 +168,12 @@ EXHIBITS = {
         "1": "It is queued again twice, which is no new try, and then failed outright.",
         "0": "A try is counted when a task is scheduled, and it was.",
     }, lambda trace: trace.tries["t"], (("t", 10), ("t", 700), ("t", 2159))),
+    "A38": Exhibit("The message of `etl` is handed out again after 24 hours (time 86400). What does `etl` do then?", {
+        "fail": "Nothing went wrong in the task, and no timeout of Airflow has passed.",
+        "run on": "The second start is refused: the task instance is running already. The warning of the trace names the "
+                  "time. Raise visibility_timeout above the longest task; it is no limit of Airflow's.",
+        "wait for a retry": "A retry follows a try that failed. This one is healthy.",
+    }, lambda trace: "run on" if trace.states_at(86401)["etl"] == "running" else "fail", (("etl", 86400),)),
     "A40": Exhibit("The worker of site A takes one job at a time, and nobody serves site B. What is `b1` at time 15?", {
         "scheduled": "No limit of the scheduler holds it: it was handed over.",
         "queued": "Airflow hands it over without asking whether anybody listens. Until the check for stuck tasks comes, "
@@ -185,6 +191,11 @@ EXHIBITS = {
         "success": "The run follows the newest file: `y` becomes removed, `z` runs, and the only leaf is a success.",
         "running": "Nothing is left that could hold it open.",
     }, lambda trace: trace.run_state, (("y", 1), ("z", 1))),
+    "A47": Exhibit("The file works for 40 seconds at its top level; a parse is cut off after 30. How many runs are made?", {
+        "0": "The parse is killed before it has found the Dag. No Dag, no run; an older stored version would live on.",
+        "1": "A run is made of a stored Dag, and nothing was stored.",
+        "1, but late": "It is not late: every parse is cut off at the same place.",
+    }, lambda trace: len(trace.run_states), ()),
     "A49": Exhibit("Five tasks of one second in a chain, and the loop comes round every 5 seconds. When does `c5` start?", {
         "4 s": "If somebody woke the scheduler each time. Here it only looks every 5 seconds.",
         "20 s": "Each task is noticed at the next loop. So the loop sets the pace, not the work.",

@@ -50,9 +50,10 @@ class Goto:
 
 STEPS: Mapping[str, Step] = {step.name: step for step in (
     Step("one_machine", 2, "Is one machine enough for all of it?",
-         "The fewest parts to run: no broker, no cluster.", Goto("Local", "outgrown"), Goto(None, "isolation")),
-    Step("outgrown", 2, "Is the machine full, and does queued work pile up?",
-         "That is how a LocalExecutor that was outgrown shows itself.", Goto(None, "isolation"), Goto()),
+         "The fewest parts to run: no broker, no cluster.", Goto("Local", "still_enough"), Goto(None, "isolation")),
+    Step("still_enough", 2, "Is it still enough: does nothing pile up in queued?",
+         "Work that piles up there is how a LocalExecutor that was outgrown shows itself.", Goto(),
+         Goto(None, "isolation")),
     Step("isolation", 3, "Does a task need its own image, its own resources or strong isolation?",
          "Workers that stand share one set of packages, and their memory.",
          Goto("Kubernetes", "mixed"), Goto(None, "short")),
@@ -116,7 +117,7 @@ def recommend(answers: Mapping[str, bool]) -> Advice:
 def _check(answers: Any) -> None:
     if not isinstance(answers, Mapping):
         raise DagkitError(f"which executor: answers must be a dictionary, not {quoted(answers)}. "
-                          "Write {'one_machine': True, 'outgrown': False}.")
+                          "Write {'one_machine': True, 'still_enough': True}.")
     for name, answer in answers.items():
         if name not in STEPS:
             raise DagkitError(f"which executor: there is no question '{shown(name)}'.{nearest(name, STEPS)} "
@@ -139,14 +140,20 @@ def paths(name: str = FIRST, before: tuple[tuple[str, bool], ...] = ()) -> Itera
             yield from paths(goto.then, way)
 
 
-def blind_spots() -> list[dict[str, bool]]:
-    """Answers (to all questions) of somebody whose work is remote, and whom the chart does not send to Edge.
+def remote_answers() -> list[dict[str, bool]]:
+    """All answers of somebody whose work is remote, and so does not fit on one machine."""
+    rest = [name for name in STEPS if name not in (FIRST, "still_enough", "remote")]
+    return [{FIRST: False, "remote": True, **dict(zip(rest, answers, strict=True))}
+            for answers in product((True, False), repeat=len(rest))]
 
-    >>> {spot["isolation"] or spot["short"] or spot["one_machine"] for spot in blind_spots()}
+
+def blind_spots() -> list[dict[str, bool]]:
+    """Those of them whom the chart does not send to Edge: it never asks them where their work is.
+
+    >>> {spot["isolation"] or spot["short"] for spot in blind_spots()}
     {True}
     """
-    every = (dict(zip(STEPS, answers, strict=True)) for answers in product((True, False), repeat=len(STEPS)))
-    return [answers for answers in every if answers["remote"] and recommend(answers).executor != "Edge"]
+    return [answers for answers in remote_answers() if recommend(answers).executor != "Edge"]
 
 
 # ---- the executors it speaks of, all of the same size --------------------------------------------------------------

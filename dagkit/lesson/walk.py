@@ -1,88 +1,224 @@
-"""A walk through a story, step by step: choose what goes wrong, and what protects against it.
+"""The decision chart as a walk: answer, get a recommendation, then run the work on it and on the alternative.
 
-The page holds no rule: Python plays the story, the script shows it up to a step. Without widgets the whole story
-stands there at once, with its table.
+``walk()`` asks with radio buttons; ``try_out`` is the same in code. Without widgets the whole chart stands there, as a
+drawing, as questions that open, and as a table of all its ways.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-import anywidget
-import traitlets
-
+from ..choice import BEFORE, FIRST, STEPS, Advice, blind_spots, executors, paths, recommend
+from ..compared import Comparison
+from ..dag import Dag
 from ..errors import DagkitError, choices, nearest, shown
-from ..latency import CASES, play
-from ..latency.story import Story
-from ..views.picture import Picture
-from .page import css, rich, static
-from .sequence import sequence
+from ..scenario import Config, Scenario
+from ..task import Task
+from ..views.lanes import lanes
+from ..views.picture import Picture, el
+from .chart import Chart, Point
+from .maps import Edge, Node
+from .page import Page, Table, esc, fold, static
 
-HERE = Path(__file__).parent
+SLOTS = 16
+WORK: Mapping[str, tuple[int, int]] = {"many short": (300, 0), "few heavy": (0, 24), "short and heavy": (240, 12)}
+"""(tasks of 5 s, tasks of 5 min) to try a recommendation on."""
+BOTH = "Celery + Kubernetes"
 
 
-class Walk(anywidget.AnyWidget):
-    """A story to walk through. case: a name of CASES. fallback, guards: whether these protect. step: from 0."""
+def work(name: str, short: str | None = None, heavy: str | None = None) -> Scenario:
+    """One of the workloads; short, heavy: which executor those tasks name.
 
-    _esm = HERE / "walk.js"
-    _css = css() + (HERE / "walk.css").read_text(encoding="utf-8").strip()
-    cases = traitlets.List([]).tag(sync=True)
-    case = traitlets.Unicode("nothing").tag(sync=True)
-    fallback = traitlets.Bool(True).tag(sync=True)
-    guards = traitlets.Bool(True).tag(sync=True)
-    shown = traitlets.Dict({}).tag(sync=True)
-    step = traitlets.Int(0).tag(sync=True)
+    Raises DagkitError for an unknown name.
+    """
+    if name not in WORK:
+        raise DagkitError(f"workload '{shown(name)}' is unknown.{nearest(name, WORK)} Known: {choices(WORK)}.")
+    quick, long = WORK[name]
+    tasks = [Task(f"heavy_{k}", duration=300, executor=heavy) for k in range(long)]
+    tasks += [Task(f"short_{k}", duration=5, executor=short) for k in range(quick)]
+    return Scenario(Dag("work", tasks, max_active_tasks=len(tasks)), config=Config(parallelism=2 * SLOTS),
+                    executor=dict(executors(SLOTS)) if short or heavy else None)
 
-    def __init__(self, case: str = "nothing", *, fallback: bool = True, guards: bool = True):
-        if case not in CASES:
-            raise DagkitError(f"walk: fault '{shown(case)}' is unknown.{nearest(case, CASES)} "
-                              f"Known: {choices(CASES, 12)}.")
-        super().__init__(cases=list(CASES), case=case, fallback=fallback, guards=guards)
-        self.story: Story
-        self.observe(self.tell, ["case", "fallback", "guards"])
-        self.tell()
 
-    def tell(self, _: Any = None) -> None:
-        """Play the story that is chosen."""
-        case = CASES[self.case if self.case in CASES else "nothing"]
-        self.story = play(case.faults, fallback=self.fallback, guards=self.guards)
-        then = case.then if self.fallback and self.guards else \
-            "One of its two protections is off: see what becomes of it."
-        self.step = 0
-        self.shown = {
-            "svg": sequence(self.story, case.name), "verdict": self.story.verdict(),
-            "bad": bool(self.story.missing or self.story.doubled), "happens": case.happens, "then": then,
-            "steps": [[f"{s.at:,} ms", s.who, s.to, s.what, s.why, s.rows] for s in self.story.steps]}
+@cache
+def _played(name: str, kind: str) -> Comparison:
+    if kind != BOTH:
+        return Comparison(work(name), {kind: executors(SLOTS)[kind]})
+    both = {kind: executors(SLOTS)[kind] for kind in ("Celery", "Kubernetes")}
+    return Comparison(work(name, "Celery", "Kubernetes"), {BOTH: both})
 
-    def table(self) -> list[dict[str, Any]]:
-        """All steps as rows."""
-        return [{"ms": s.at, "who": s.who, "to": s.to, "what": s.what, "why": s.why, "rows": s.rows}
-                for s in self.story.steps]
+
+def try_out(advice: Advice, workload: str = "short and heavy") -> Picture:
+    """A workload on what was recommended and on the alternative, as lanes on one time axis.
+
+    workload: "many short", "few heavy" or "short and heavy". Raises DagkitError for another.
+    """
+    kinds = [advice.executor, advice.alternative, *([BOTH] if advice.several else [])]
+    played = [_played(workload, kind) for kind in kinds]
+    whole = Comparison.__new__(Comparison)
+    whole.traces = {kind: trace for one in played for kind, trace in one.traces.items()}
+    whole.rows = {kind: row for one in played for kind, row in one.rows.items()}
+    return lanes(whole)
+
+
+# ---- the chart ---------------------------------------------------------------------------------------------------------
+
+_SHORT = {"one_machine": ("2 one machine?", "is it enough"), "still_enough": ("2 still enough?", "nothing piles up"),
+          "isolation": ("3 isolation?", "image, resources"), "short": ("4 many short?", "does latency matter"),
+          "remote": ("5 remote?", "other sites"), "mixed": ("6 mixed?", "another trade-off")}
+_ENDS = {"Local": "one machine", "Kubernetes": "a pod per task", "Celery": "standing workers", "Edge": "workers that ask",
+         "several at once": "executor= per task", "done": "one executor"}
+_PLACES: Mapping[str, tuple[float, float]] = {
+    "one_machine": (0, 0), "still_enough": (1, 0), "Local": (2, 0), "isolation": (0, 1), "Kubernetes": (1, 1),
+    "short": (0, 2), "Celery": (1, 2), "remote": (0, 3), "Edge": (0, 4), "mixed": (2, 1.5), "several at once": (3, 1),
+    "done": (3, 2)}
+
+
+class Decisions(Chart):
+    """A chart whose arrows say yes or no where they begin."""
+
+    def _arrow(self, edge: Edge, id_: str, ids: Mapping[str, str]) -> str:
+        leaves, _, _ = self.sides.get((edge.start, edge.end)) or self._usual(edge)
+        x, y = self._port(edge.start, leaves)
+        at: Point = {"right": (x + 6, y - 5), "bottom": (x + 6, y + 15), "top": (x + 6, y - 6)}[leaves]
+        said = el("text", esc(edge.by), cls="dk-small", x=at[0], y=at[1]) if edge.by in ("yes", "no") else ""
+        return super()._arrow(edge, id_, ids) + said
+
+
+def chart() -> Decisions:
+    """The decision chart as a drawing; made from the same data as the walk."""
+    name_of = {name: _SHORT[name][0] for name in STEPS}
+    nodes = [Node(name_of[name], _SHORT[name][1], f"{step.asks} {step.why}") for name, step in STEPS.items()]
+    nodes += [Node(name, does, _why(name)) for name, does in _ENDS.items()]
+    edges = []
+    for name, step in STEPS.items():
+        for by, goto in (("yes", step.yes), ("no", step.no)):
+            end = "several at once" if goto.several else goto.executor if goto.executor and name != "one_machine" else None
+            end = end or (name_of[goto.then] if goto.then else "Local" if name == "still_enough" else "done")
+            edges.append(Edge(name_of[name], end, by, f"{step.asks} {by.capitalize()}.", "Then another question decides."))
+    edges += [Edge(end, name_of["mixed"], "then", "One more question.", "You would run two where one "
+                   "would do, or one where two are needed.") for end in ("Kubernetes", "Celery")]
+    places = {**{name_of[n]: _PLACES[n] for n in STEPS}, **{n: _PLACES[n] for n in _ENDS}}
+    mixed = name_of["mixed"]
+    sides = {(name_of["still_enough"], name_of["isolation"]): ("bottom", "top", 34.0),
+             (name_of["remote"], "Celery"): ("right", "bottom", 60.0), (mixed, "several at once"): ("top", "left", 40.0),
+             (mixed, "done"): ("bottom", "left", 40.0)}
+    return Decisions("which executor", nodes, edges, places=places, sides=sides, shades={})
+
+
+def _why(end: str) -> str:
+    if end in executors():
+        executor = executors()[end]
+        return f"{executor.isolation}. It needs {executor.needs}."
+    return "Each task or Dag names one." if end == "several at once" else "Nothing more to decide."
+
+
+def chart_page() -> Page:
+    """The chart, to be clicked or read as text."""
+    drawn = chart()
+    return Page(drawn.html({}), drawn.text({}))
+
+
+def ways() -> list[dict[str, str]]:
+    """Every way through the chart as a row: what was answered, and where it ends."""
+    return [{"answers": ", ".join(f"{name}: {'yes' if answer else 'no'}" for name, answer in way),
+             "recommended": str(recommend(dict(way)))} for way in paths()]
+
+
+def flaw() -> Table:
+    """Whose work is remote and who is not sent to Edge: a row for each first answer that kept the question away."""
+    found: dict[tuple[str, str], int] = {}
+    for answers in blind_spots():
+        advice = recommend(answers)
+        stop = next(name for name, answer in advice.path if answer)
+        found[stop, advice.executor] = found.get((stop, advice.executor), 0) + 1
+    return Table([{"the first yes": STEPS[stop].asks, "recommended": f"{executor}Executor",
+                   "sets of answers with remote work": count} for (stop, executor), count in found.items()])
+
+
+def _tree(name: str, before: Sequence[tuple[str, bool]] = ()) -> str:
+    """The questions as lines that open: it works without a script, with the keyboard alone."""
+    step, inside = STEPS[name], ""
+    for answer, goto in ((True, step.yes), (False, step.no)):
+        way = (*before, (name, answer))
+        rest = _tree(goto.then, way) if goto.then else f"<p><b>→ {esc(str(recommend(dict(way))))}</b></p>"
+        inside += fold("yes" if answer else "no", rest)
+    why = f'<span class="dl-note">{esc(step.why)}</span>'
+    return f'<p class="dl-ask"><b>{step.number}</b> {esc(step.asks)} {why}</p>{inside}'
+
+
+# ---- the walk -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Asked:
+    radios: Any
+    box: Any
+
+
+class Walk:
+    """The questions one after the other. advice: where it has led so far (None: not at an end)."""
+
+    def __init__(self) -> None:
+        import ipywidgets as widgets
+        self.advice: Advice | None = None
+        self.workload = widgets.Dropdown(options=list(WORK), value="short and heavy", description="Work to try it on",
+                                         style={"description_width": "initial"})
+        self.asked = {name: self._ask(widgets, name) for name in STEPS}
+        self.result = widgets.HTML()
+        self.box = widgets.VBox([widgets.HTML(static(f"<p>{esc(BEFORE)}</p>")), self.workload,
+                                 *(asked.box for asked in self.asked.values()), self.result])
+        self.workload.observe(self.go, "value")
+        self.go()
+
+    def _ask(self, widgets: Any, name: str) -> _Asked:
+        step = STEPS[name]
+        radios = widgets.RadioButtons(options=[("yes", True), ("no", False)], value=None, description=f"{step.asks}",
+                                      tooltip=step.why, layout=widgets.Layout(width="max-content"),
+                                      style={"description_width": "initial"})
+        radios.observe(self.go, "value")
+        return _Asked(radios, widgets.HBox([widgets.HTML(static(f"<b>{step.number}</b>")), radios]))
+
+    def go(self, _: Any = None) -> None:
+        """Follow the answers given so far; what is no longer on the way is hidden."""
+        answers: dict[str, bool] = {}
+        name: str | None = FIRST
+        open_: list[str] = []
+        while name is not None:
+            open_.append(name)
+            answer = self.asked[name].radios.value
+            if answer is None:
+                break
+            answers[name] = answer
+            goto = STEPS[name].yes if answer else STEPS[name].no
+            name = goto.then
+        for each, asked in self.asked.items():
+            asked.box.layout.display = "" if each in open_ else "none"
+        self.advice = recommend(answers) if name is None else None
+        self.result.value = static(self.told())
+
+    def told(self) -> str:
+        """The recommendation, and the work played on it and on the alternative, as HTML."""
+        if self.advice is None:
+            return '<p class="dl-note" role="status">Answer the question that is open.</p>'
+        picture = try_out(self.advice, self.workload.value)
+        return (f'<p class="dl-verdict dl-good" role="status"><b>Recommended: {esc(str(self.advice))}.</b> Below, “'
+                f'{esc(self.workload.value)}” on it and on {esc(self.advice.alternative)}, {SLOTS} slots each.</p>'
+                f"{picture.html()}")
 
     def __repr__(self) -> str:
-        return f"{self.case}: {self.shown['happens']} {self.shown['then']}\n{self.story.verdict()}"
+        return "\n".join(f"{row['answers']} -> {row['recommended']}" for row in ways())
 
-    def html(self) -> str:
-        """The whole story as it stands without widgets."""
-        told = Picture(sequence(self.story, self.case), self.table())
-        return static(f"<p><b>{rich(self.shown['happens'])}</b> {rich(self.shown['then'])}</p>"
-                      f"<p>{rich(self.story.verdict())}</p>{told.html()}")
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
-        return {**data, "text/html": self.html(), "text/plain": repr(self)}, metadata
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle = self.box._repr_mimebundle_(**kwargs) or {}
+        html = (f"<p>{esc(BEFORE)}</p><section>{_tree(FIRST)}</section>"
+                f'{fold("All ways as a table", Table(ways())._repr_html_())}')
+        return {**bundle, "text/html": static(html), "text/plain": repr(self)}
 
 
-def walk(case: str = "nothing", *, fallback: bool = True, guards: bool = True) -> Walk:
-    """A walk through one Dag run, hop by hop.
-
-    Raises DagkitError for an unknown fault.
-
-    >>> walk("hint comes twice").story.doubled
-    []
-    """
-    return Walk(case, fallback=fallback, guards=guards)
+def walk() -> Walk:
+    """The decision chart as a walk."""
+    return Walk()

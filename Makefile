@@ -48,7 +48,7 @@ $(VENV)/.lab: EXTRAS = lab
 $(VENV)/.lab: $(VENV)/.made $(WANTED)
 	$(install)
 
-$(VENV)/.test: EXTRAS = lab,test
+$(VENV)/.test: EXTRAS = lab,test,pg
 $(VENV)/.test: $(VENV)/.made $(WANTED)
 	$(install)
 	@touch $(VENV)/.lab

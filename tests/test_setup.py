@@ -129,6 +129,8 @@ def test_ci_runs_the_readmes_test_command():
     script = read(".ci/run")
     assert re.search(r"^(?:\w+=\w+ )*make test$", script, re.M)
     assert "export DAGKIT_REQUIRE_BROWSER=1" in script
+    assert "export DAGKIT_REQUIRE_POSTGRES=1" in script
+    assert re.search(r"\.test: EXTRAS = .*\bpg\b", read("Makefile")), "a skipped test of row locks would be a failure"
     assert "set -euo pipefail" in script
 
 

@@ -173,9 +173,9 @@ PLAYED: dict[Key, Callable[[], dk.Scenario]] = {
 OTHER_VERSION = "shown, not run: another version of Airflow"
 NOT_PLAYED: dict[Key, str] = {
     ("A22", 0): OTHER_VERSION, ("A26", 0): OTHER_VERSION, ("A30", 1): OTHER_VERSION, ("A35", 0): OTHER_VERSION,
-    ("A32", 0): "an ordinary error in the middle of a sensor's checks cannot be scripted",
-    ("A38", None): "a broker that hands a message out again", ("A38", 0): "the same broker",
-    ("A47", None): "parsing of files", ("A47", 0): "parsing of files",
+    ("A32", 0): "an error inside one check: see the museum",
+    ("A38", None): "a broker that hands a message out again: see the museum", ("A38", 0): "the same broker",
+    ("A47", None): "parsing of files: see the museum", ("A47", 0): "the same file",
     ("A49", None): "a loop of five seconds: see the museum", ("A49", 0): "hints instead of polling",
     ("A49", 1): "hints instead of polling",
 }

@@ -29,7 +29,7 @@ LAYERS = (
      "bridge", "bridge_rows"},
     {"trace"},
     {"serial", "compare", "compared", "breakeven", "choice", "examples", "interop", "naive", "museum", "chrome_trace"},
-    {"formats", "latency", "capacity"},
+    {"formats", "latency", "capacity", "claims"},
     {"real_run", "recorded"},
     {"views"},
 )

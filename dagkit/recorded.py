@@ -1,8 +1,9 @@
 """A recorded run against the ideal: where each task instance waited, and who owns the time above the floor.
 
 A task instance is *ready* when the last of its upstreams has ended. From there to its end it is
-unseen (the scheduler has not noticed; earlier tries and their delays fall in here too), scheduled (waits for a place:
-limits and pools), queued (waits for a worker) and running. Whatever a file does not record counts as unseen.
+unseen (the scheduler has not noticed), scheduled (waits for a place: limits and pools), queued (waits for a worker) and
+running. Recordings keep the times of the last try only: what lies before them, if there were several, is retried.
+Whatever a file does not record counts as unseen.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from .formats.loaded import Loaded, TaskRun
 from .planning.times import at_least_one
 from .task import spec_of
 
-WAITS = ("unseen", "scheduled", "queued", "ran")
-OWNERS = {"unseen": "the scheduler (or earlier tries)", "scheduled": "limits and pools", "queued": "workers",
-          "ran": "the tasks themselves"}
+WAITS = ("retried", "unseen", "scheduled", "queued", "ran")
+OWNERS = {"retried": "earlier tries and their delays", "unseen": "the scheduler", "scheduled": "limits and pools",
+          "queued": "workers", "ran": "the tasks themselves"}
+_NOT_RUN = ("skipped", "upstream_failed", "removed")
 
 
 class Spent(NamedTuple):
     """One task instance, in seconds since the run began; ideal_*: when it would run with nothing in the way.
 
-    unseen, scheduled, queued, ran: how long it was each, from ready to end. later: start minus ideal_start.
+    retried, unseen, scheduled, queued, ran: how long it was each, from ready to end. later: start minus ideal_start.
     chain: on the chain of tasks that decided when the run ended.
     """
 
@@ -34,6 +36,7 @@ class Spent(NamedTuple):
     ready: float
     start: float
     end: float
+    retried: float
     unseen: float
     scheduled: float
     queued: float
@@ -78,7 +81,7 @@ def against_ideal(loaded: Loaded, slots: int | None = None) -> Actual:
     if not isinstance(loaded, Loaded) or loaded.run is None:
         raise DagkitError("actual: needs a file with a recorded run (start and end times), such as a listing of task "
                           f"instances, not {quoted(loaded)}.")
-    ran = [r for r in loaded.run.rows if r.start is not None and r.end is not None]
+    ran = [r for r in loaded.run.rows if did_run(r)]
     if not ran:
         raise DagkitError("actual: no task of this run has both a start and an end. Record a run that did something.")
     dag = _as_run(loaded.dag, ran)
@@ -88,10 +91,15 @@ def against_ideal(loaded: Loaded, slots: int | None = None) -> Actual:
     chain = _chain(dag, ends)
     rows = [_spent(dag, row, ends, planned, chain) for row in ran if row.task in dag]
     owned = {name: sum(getattr(r, name) for r in rows if r.chain) for name in WAITS}
-    never = tuple(r.task for r in loaded.run.rows if r.start is None or r.end is None)
+    never = tuple(r.task for r in loaded.run.rows if not did_run(r))
     return Actual(dag, tuple(rows), slots, float(planning.critical_path(dag).length),
                   float(max((row.end for row in planned.values()), default=0)), loaded.run.makespan,
                   tuple(chain), owned, never)
+
+
+def did_run(row: TaskRun) -> bool:
+    """Whether it has a start and an end, and not only the moment at which it was left out."""
+    return row.start is not None and row.end is not None and not (row.state in _NOT_RUN and row.end <= row.start)
 
 
 def _as_run(shape: Dag, ran: list[TaskRun]) -> Dag:
@@ -149,7 +157,8 @@ def _spent(dag: Dag, row: TaskRun, ends: dict[str, float], planned: dict[str, An
     ready = min(_ready(dag, row.task, ends), row.start)
     queued = row.start if row.queued is None else min(max(row.queued, ready), row.start)
     scheduled = queued if row.scheduled is None else min(max(row.scheduled, ready), queued)
-    ideal = planned[row.task]
-    return Spent(row.task, ready, row.start, row.end, scheduled - ready, queued - scheduled, row.start - queued,
+    ideal, before = planned[row.task], scheduled - ready
+    retried = before if (row.try_number or 0) > 1 else 0.0
+    return Spent(row.task, ready, row.start, row.end, retried, before - retried, queued - scheduled, row.start - queued,
                  row.end - row.start, float(ideal.start), float(ideal.end), row.start - float(ideal.start),
                  row.task in chain)

@@ -29,11 +29,12 @@ def test_who_owns_the_time() -> None:
     loaded = dk.load(listing({"a": (0, 0, 0, 4), "b": (5, 8, 10, 13), "c": (0, 0, 1, 3)}), dag="a -> b\nc\n")
     found = against_ideal(loaded)
     assert (found.took, found.floor, found.ideal, found.slots) == (13, 7, 7, 2)
-    assert found.chain == ("a", "b") and found.owned == {"unseen": 1, "scheduled": 3, "queued": 2, "ran": 7}
+    assert found.chain == ("a", "b") and found.owned == {
+        "retried": 0, "unseen": 1, "scheduled": 3, "queued": 2, "ran": 7}
     b = next(row for row in found.rows if row.task == "b")
     assert (b.ready, b.unseen, b.scheduled, b.queued, b.ran, b.ideal_start, b.later) == (4, 1, 3, 2, 3, 4, 6)
     picture = dk.actual(loaded)
-    assert "Above the floor the most time belongs to limits and pools: 3 of 6 s." in str(picture)
+    assert "Of the 6 s of waiting on that chain, 3 s belong to limits and pools." in str(picture)
     assert picture.table["task"].tolist() == ["a", "c", "b"]
 
 
@@ -58,8 +59,16 @@ def test_clocks_a_little_off_and_missing_times() -> None:
     assert all(getattr(row, name) >= 0 for row in found.rows for name in WAITS)
     assert sum(found.owned.values()) == pytest.approx(found.took)
     rows = [{k: v for k, v in row.items() if not k.endswith("_when")} for row in json.loads(text)]
-    assert against_ideal(dk.load(json.dumps(rows), dag="a -> b\n")).owned == {"unseen": 1, "scheduled": 0, "queued": 0,
-                                                                            "ran": 6}
+    assert against_ideal(dk.load(json.dumps(rows), dag="a -> b\n")).owned == {
+        "retried": 0, "unseen": 1, "scheduled": 0, "queued": 0, "ran": 6}
+
+
+def test_tries_before_the_last_and_tasks_left_out() -> None:
+    rows = json.loads(listing({"a": (0, 0, 0, 2), "b": (2, 2, 2, 2), "c": (5, 6, 7, 8)}))
+    rows[2]["try_number"], rows[1]["state"] = 2, "upstream_failed"
+    found = against_ideal(dk.load(json.dumps(rows), dag="a -> b -> c\n"))
+    assert found.never == ("b",) and [row.task for row in found.rows] == ["a", "c"]
+    assert found.owned == {"retried": 3, "unseen": 0, "scheduled": 1, "queued": 1, "ran": 3}
 
 
 def test_large_runs_are_drawn_by_wave_and_listed_in_full() -> None:

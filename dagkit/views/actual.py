@@ -11,15 +11,18 @@ from .collapse import wave_numbers
 from .picture import Picture, content_prefix, counted, plain
 
 LISTED = 4
-"""Tasks of the chain named in a sentence."""
+"""Tasks at each end of the chain named in a sentence."""
+SHORT = 0.005
+"""Seconds too few to speak of."""
+WORDS = {"ran": "running", "retried": "earlier tries", "unseen": "unseen", "scheduled": "scheduled", "queued": "queued"}
 
 
 def actual(loaded: Any, slots: int | None = None) -> Picture:
     """Where the time of a recorded run went: its Gantt chart against the ideal schedule, and a table of all tasks.
 
     loaded: what ``load`` gave back for a run with its dependencies. slots: of the ideal; by default as many as the run
-    had tasks running at once. The table: when each task was ready, how long it was unseen, scheduled, queued and
-    running (seconds), when the ideal starts it, and whether it is on the chain that decided the end.
+    had tasks running at once. The table: when each task was ready, how long it was retried, unseen, scheduled, queued
+    and running (seconds), when the ideal starts it, and whether it is on the chain that decided the end.
 
     Raises DagkitError if the file records no run.
 
@@ -29,8 +32,8 @@ def actual(loaded: Any, slots: int | None = None) -> Picture:
     ...          "end_date": f"2026-01-01T00:00:{end}"} for task, start, end in (("a", "02", "05"), ("b", "09", "10"))]
     >>> print(actual(load(json.dumps(rows), dag="a -> b\\n")))
     dag: the run took 8 s. Floor 4 s (critical path), ideal on 1 slot 4 s.
-    Decided by a > b: running 4 s, unseen 4 s, scheduled 0 s, queued 0 s.
-    Above the floor the most time belongs to the scheduler (or earlier tries): 4 of 4 s.
+    Decided by a > b: running 4 s, unseen 4 s.
+    Of the 4 s of waiting on that chain, 4 s belong to the scheduler.
     """
     found = against_ideal(loaded, slots)
     large = len(found.rows) > gantt.ROWS
@@ -52,15 +55,15 @@ def sentences(found: Actual) -> list[str]:
     names = [plain(name) for name in found.chain]
     if len(names) > 2 * LISTED:
         names[LISTED:-LISTED] = [f"... ({len(names) - 2 * LISTED} more) ..."]
-    owned = found.owned
-    said.append(f"Decided by {' > '.join(names)}: running {_s(owned['ran'])}, unseen {_s(owned['unseen'])}, "
-                f"scheduled {_s(owned['scheduled'])}, queued {_s(owned['queued'])}.")
-    above = found.took - found.floor
-    most = max(WAITS[:3], key=lambda name: owned[name])
-    if above > 0.005 and owned[most] > 0.005:
-        said.append(f"Above the floor the most time belongs to {OWNERS[most]}: {owned[most]:.4g} of {_s(above)}.")
+    said.append(f"Decided by {' > '.join(names)}: "
+                + ", ".join(f"{WORDS[name]} {_s(found.owned[name])}" for name in reversed(WAITS) if found.owned[name] >= SHORT)
+                + ".")
+    waits = {name: found.owned[name] for name in WAITS[:-1]}
+    most = max(waits, key=waits.__getitem__)
+    if waits[most] >= SHORT:
+        said.append(f"Of the {_s(sum(waits.values()))} of waiting on that chain, {_s(waits[most])} belong to {OWNERS[most]}.")
     else:
-        said.append("Next to nothing lies above the floor: only a shorter path would help.")
+        said.append("There is next to no waiting on that chain: only a shorter path would help.")
     if found.never:
         said.append(f"Left out because it never ran: {counted(len(found.never), 'task instance')}.")
     return said
@@ -74,8 +77,9 @@ Bar = tuple[str, list[gantt.Segment], tuple[float, float]]
 
 
 def _bar(row: Spent) -> Bar:
-    moments = [0.0, row.ready, row.ready + row.unseen, row.start - row.queued, row.start, row.end]
-    states = ("none", "none", "scheduled", "queued", "running")
+    moments = [0.0, row.ready, row.ready + row.retried, row.start - row.queued - row.scheduled, row.start - row.queued,
+               row.start, row.end]
+    states = ("none", "up_for_retry", "none", "scheduled", "queued", "running")
     parts = [(a, b, state) for a, b, state in zip(moments, moments[1:], states, strict=False) if b > a]
     return row.task + (" *" if row.chain else ""), parts, (row.ideal_start, row.ideal_end)
 

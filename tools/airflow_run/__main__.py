@@ -25,6 +25,7 @@ UNFINISHED = 3  # exit status where a run and its simulation differ; 1: Airflow 
 def main(arguments: list[str] | None = None) -> int:
     """Run the chosen Dags one after the other; 0 if every run agrees with its simulation."""
     options = _parse(arguments)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell started it in the background
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with tempfile.TemporaryDirectory(prefix="airflow-run-", ignore_cleanup_errors=True) as home:

@@ -60,6 +60,25 @@ class Failover:
     recovery_point: int
     recovery_time: int
     tasks: list[Resumed]
+    jobs: tuple[Job, ...] = RUN
+
+    @property
+    def resumes_at(self) -> int:
+        """Seconds at which the other region starts its first task."""
+        return self.fails_at + self.recovery_time
+
+    def there(self) -> list[tuple[str, int, int, str]]:
+        """(task, start, end, state) of what the other region runs: one after the other, until one is failed."""
+        found: list[tuple[str, int, int, str]] = []
+        now = self.resumes_at
+        for job, task in zip(self.jobs, self.tasks, strict=True):
+            if task.was == "success":
+                continue
+            if task.then.endswith("failed"):
+                return [*found, (job.name, now, now, "failed")]
+            found.append((job.name, now, now + job.ended - job.started, "success"))
+            now = found[-1][2] + job.started - job.queued
+        return found
 
     @property
     def verified(self) -> bool:
@@ -94,7 +113,7 @@ def failover(fails_at: int = 895, *, db_lag: int = 10, log_lag: int = 240, jobs:
             raise DagkitError(f"failover: {name} must be a whole number of seconds >= 0, not {quoted(value)}.")
     copied = max(0, fails_at - db_lag)
     tasks = [_resume(job, copied, fails_at) for job in jobs]
-    return Failover(fails_at, copied, max(db_lag, log_lag), sum(delays.values()), tasks)
+    return Failover(fails_at, copied, max(db_lag, log_lag), sum(delays.values()), tasks, tuple(jobs))
 
 
 def _resume(job: Job, copied: int, fails_at: int) -> Resumed:

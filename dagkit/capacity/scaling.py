@@ -65,6 +65,7 @@ class Play:
         self.policy, self.missing, self.missing_as = policy, missing, missing_as
         self.planned = [w for w in work if not w.deferred]
         self.deferred = [w for w in work if w.deferred]
+        self.watched = bool(self.deferred)                   # whether anybody waits for a trigger
         self.queue: list[Work] = []                          # one entry a task
         self.workers: list[list[tuple[int, Work]]] = [[]]    # per worker: (end, task)
         self.draining: list[tuple[int, Work]] = []           # what finishes on workers that take nothing new

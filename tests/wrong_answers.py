@@ -182,6 +182,48 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("settings = {'db': 2, 'heavy_slots': 2, 'sales_weight': 5}", "all is done at tick"),
         ("settings = {'db': 1, 'heavy_slots': 2}", "never ends"),
     ],
+    "6.1": [
+        # from queued on
+        ("def start_waits(log):\n    since, found = {}, []\n    for tick, task, new in log:\n        if new == 'queued': since[task] = tick\n"
+         "        if new == 'running': found.append(tick - since[task])\n    return found", "scheduled, not queued"),
+        # only the first try
+        ("def start_waits(log):\n    since, found = {}, {}\n    for tick, task, new in log:\n"
+         "        if new == 'scheduled': since.setdefault(task, tick)\n"
+         "        if new == 'running': found.setdefault(task, tick - since[task])\n    return list(found.values())", "a retry too"),
+    ],
+    "6.2": [
+        ("burst = dk.KubernetesExecutor()", "a pod that has to start"),
+        ("burst = dk.CeleryExecutor(workers=[dk.Worker(concurrency=4)])", "not within 20 s"),
+        ("burst = dk.CeleryExecutor(workers=[dk.Worker(concurrency=60)])", "Who is paid while nothing runs"),
+        ("burst = dk.LocalExecutor()", "scheduler's own machine"),
+        ("burst = dk.CeleryExecutor(workers=[dk.Worker(concurrency=16, queues=('fast',))])", "never succeed.*listens to the queue"),
+    ],
+    "6.3": [
+        ("rare = dk.CeleryExecutor(workers=[dk.Worker(concurrency=4)])", "Who is paid while nothing runs"),
+        ("rare = dk.CeleryExecutor(workers=[dk.Worker(concurrency=1)])", "not within 30 s"),
+        ("rare = burst", "Who is paid while nothing runs"),
+    ],
+    "7.1": [
+        ("def looks_odd(case, component): return all(r.odd for r in case.check(component))", "One odd reading is enough"),
+        ("def looks_odd(case, component): return len(case.check(component)) > 0", "should be False"),
+        ("def looks_odd(case, component): return case.check(component)", "should be"),
+    ],
+    "7.2": [
+        # takes a line that any day has for the cause
+        ("culprits = ['metadata DB', 'worker']", "1 of 2 found, and metadata DB is not broken.*any day has"),
+        ("culprits = ['triggerer']", "one does not explain the other"),
+        ("case, culprits = dk.exercises.two_faults(), ['worker', 'triggerer']", "this is a guess"),
+        ("case = dk.symptoms.incident(1, 1)", "must be the incident of this task"),
+    ],
+    "7.3": [
+        # looks from the top of the list
+        ("def detective(case): return next((c for c in case.components[:5] if looks_odd(case, c)), 'scheduler')",
+         "of 14 incidents solved.*which part could do that"),
+        # always the scheduler
+        ("def detective(case):\n    case.check('scheduler')\n    return 'scheduler'", "incidents solved"),
+        # looks at everything
+        ("def detective(case): return next(c for c in case.components if looks_odd(case, c))", "incidents solved"),
+    ],
     "8.1": [
         ("order = 'AAAABBBB'", "cannot be the turn of"),              # B finds nothing any more
         ("order = 'AAAAB'", "no row was handed over twice.*must B read"),

@@ -18,7 +18,9 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import DagkitError, choices, nearest, shown
+from .architecture import two_faults
 from .capacity_and_recovery import looks
+from .executors import work
 from .high_availability import told
 from .limits_and_pools import connections, evening
 from .mini_scheduler import in_order, places, situations
@@ -27,8 +29,10 @@ from .task_states import doctored
 from .trial import NotYet, Passed, Task
 from .trigger_rules import night
 
-MODULES: tuple[str, ...] = ("why_a_dag", "task_states", "mini_scheduler", "trigger_rules", "limits_and_pools",
-                            "high_availability", "polling_vs_hints", "capacity_and_recovery", "your_own_dag")
+MODULES: tuple[str, ...] = (
+    "why_a_dag", "task_states", "mini_scheduler", "trigger_rules", "limits_and_pools", "executors", "architecture",
+    "high_availability", "polling_vs_hints", "capacity_and_recovery", "your_own_dag",
+)
 """One module for each exercise notebook, in the order of the lessons."""
 
 
@@ -58,4 +62,4 @@ def judge(number: str, found: Mapping[str, Any]) -> Passed:
 
 
 __all__ = ["NotYet", "Passed", "Table", "check", "connections", "doctored", "evening", "in_order", "judge", "looks",
-           "night", "places", "situations", "tasks", "told"]
+           "night", "places", "situations", "tasks", "told", "two_faults", "work"]

@@ -7,7 +7,6 @@ drawing, as questions that open, and as a table of all its ways.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -153,12 +152,6 @@ def _tree(name: str, before: Sequence[tuple[str, bool]] = ()) -> str:
 # ---- the walk -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Asked:
-    radios: Any
-    box: Any
-
-
 class Walk:
     """The questions one after the other. advice: where it has led so far (None: not at an end)."""
 
@@ -170,17 +163,17 @@ class Walk:
         self.asked = {name: self._ask(widgets, name) for name in STEPS}
         self.result = widgets.HTML()
         self.box = widgets.VBox([widgets.HTML(static(f"<p>{esc(BEFORE)}</p>")), self.workload,
-                                 *(asked.box for asked in self.asked.values()), self.result])
+                                 *self.asked.values(), self.result])
         self.workload.observe(self.go, "value")
         self.go()
 
-    def _ask(self, widgets: Any, name: str) -> _Asked:
+    def _ask(self, widgets: Any, name: str) -> Any:
         step = STEPS[name]
-        radios = widgets.RadioButtons(options=[("yes", True), ("no", False)], value=None, description=f"{step.asks}",
-                                      tooltip=step.why, layout=widgets.Layout(width="max-content"),
-                                      style={"description_width": "initial"})
+        radios = widgets.RadioButtons(options=[("yes", True), ("no", False)], value=None,
+                                      description=f"{step.number}. {step.asks}", tooltip=step.why,
+                                      layout=widgets.Layout(width="max-content"), style={"description_width": "initial"})
         radios.observe(self.go, "value")
-        return _Asked(radios, widgets.HBox([widgets.HTML(static(f"<b>{step.number}</b>")), radios]))
+        return radios
 
     def go(self, _: Any = None) -> None:
         """Follow the answers given so far; what is no longer on the way is hidden."""
@@ -189,14 +182,14 @@ class Walk:
         open_: list[str] = []
         while name is not None:
             open_.append(name)
-            answer = self.asked[name].radios.value
+            answer = self.asked[name].value
             if answer is None:
                 break
             answers[name] = answer
             goto = STEPS[name].yes if answer else STEPS[name].no
             name = goto.then
-        for each, asked in self.asked.items():
-            asked.box.layout.display = "" if each in open_ else "none"
+        for each, radios in self.asked.items():
+            radios.layout.display = "" if each in open_ else "none"
         self.advice = recommend(answers) if name is None else None
         self.result.value = static(self.told())
 

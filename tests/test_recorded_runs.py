@@ -50,6 +50,13 @@ def test_orders_is_the_example_of_the_lessons() -> None:
     assert dk.simulate(read("orders")[0].scenario()).log() == dk.simulate(dk.examples.orders()).log()
 
 
+def test_orders_daily_is_the_file_of_the_lessons_with_minutes_shrunk() -> None:
+    ran, file = read("orders_daily")[0].dag, dk.load(RUNS.parent / "orders_daily.py").dag
+    for name in ("upstream", "expand", "pool", "retries", "trigger_rule"):
+        assert [getattr(task, name) for task in ran] == [getattr(task, name) for task in file]
+    assert list(ran.tasks) == list(file.tasks) and ran.options() == file.options()
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_recording_keeps_pools_and_dependencies(name: str) -> None:
     """Read from the times alone: a recording made with other pools than the file's would show here."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..dag import Dag
 from ..errors import DagkitError, nearest, quoted, shown
-from .changes import expand, what_if
+from ..task import detached, spec_of
+from .changes import expand
 from .paths import critical_path
 from .slots import makespan, saturation_slots
 from .times import Number, Times, at_least_one, graph_of
@@ -32,7 +33,14 @@ def split(dag: Dag, task_id: str, parts: int) -> Dag:
     task, parts = dag[task_id], at_least_one("split: parts", parts)
     part = task.duration // parts if task.duration % parts == 0 else task.duration / parts
     wide = expand(dag, task.task_id, parts, max_map_length=parts)
-    return what_if(wide, {f"{task.task_id}[{i}]": part for i in range(parts)})
+    return _lasting(wide, {f"{task.task_id}[{i}]": part for i in range(parts)})
+
+
+def _lasting(dag: Dag, durations: Mapping[str, Number]) -> Dag:
+    """``what_if`` that takes over the tasks it does not change: large Dags are tried many times here."""
+    tasks = [task if task.task_id not in durations
+             else detached(task.task_id, {**spec_of(task), "duration": durations[task.task_id]}) for task in dag]
+    return Dag(dag.dag_id, tasks, **dag.options())
 
 
 def pooled_makespan(dag: Dag, slots: int, pools: Pools) -> Number:
@@ -149,7 +157,7 @@ def _faster(dag: Dag, task_id: str, times: Number) -> Dag:
     if task_id not in dag:
         raise DagkitError(f"moves: Dag '{shown(dag.dag_id)}' has no task '{shown(task_id)}'.{nearest(task_id, dag.tasks)}")
     lasts = dag[task_id].duration
-    return what_if(dag, {task_id: lasts // times if lasts % times == 0 and isinstance(lasts, int) else lasts / times})
+    return _lasting(dag, {task_id: lasts // times if lasts % times == 0 and isinstance(lasts, int) else lasts / times})
 
 
 def _usual(dag: Dag, slots: int) -> tuple[dict[str, Number], dict[str, int], list[int]]:

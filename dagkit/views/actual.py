@@ -34,6 +34,7 @@ def actual(loaded: Any, slots: int | None = None) -> Picture:
     dag: the run took 8 s. Floor 4 s (critical path), ideal on 1 slot 4 s.
     Decided by a > b: running 4 s, unseen 4 s.
     Of the 4 s of waiting on that chain, 4 s belong to the scheduler.
+    In the picture: * is that chain, a line below a bar is the ideal.
     """
     found = against_ideal(loaded, slots)
     large = len(found.rows) > gantt.ROWS
@@ -42,7 +43,7 @@ def actual(loaded: Any, slots: int | None = None) -> Picture:
     prefix = content_prefix("actual", found.rows[: gantt.ROWS], found.slots)
     drawn = gantt.svg([(label, segments) for label, segments, _ in bars], prefix=prefix, unit="seconds", ghosts=ghosts,
                       last_tick=max(found.took, found.ideal), title=f"{plain(found.dag.dag_id)}: the run and its ideal")
-    words = [*sentences(found)]
+    words = [*sentences(found), "In the picture: * is that chain, a line below a bar is the ideal."]
     if large:
         words.append(f"{counted(len(found.rows), 'task instance')}: a bar is a wave, from its first start to its last end.")
     return Picture(drawn, found.to_frame(), "\n".join(words))
@@ -55,13 +56,13 @@ def sentences(found: Actual) -> list[str]:
     names = [plain(name) for name in found.chain]
     if len(names) > 2 * LISTED:
         names[LISTED:-LISTED] = [f"... ({len(names) - 2 * LISTED} more) ..."]
-    said.append(f"Decided by {' > '.join(names)}: "
-                + ", ".join(f"{WORDS[name]} {_s(found.owned[name])}" for name in reversed(WAITS) if found.owned[name] >= SHORT)
-                + ".")
+    parts = [f"{WORDS[name]} {_s(found.owned[name])}" for name in reversed(WAITS) if found.owned[name] >= SHORT]
+    said.append(f"Decided by {' > '.join(names)}: {', '.join(parts)}.")
     waits = {name: found.owned[name] for name in WAITS[:-1]}
     most = max(waits, key=waits.__getitem__)
     if waits[most] >= SHORT:
-        said.append(f"Of the {_s(sum(waits.values()))} of waiting on that chain, {_s(waits[most])} belong to {OWNERS[most]}.")
+        said.append(f"Of the {_s(sum(waits.values()))} of waiting on that chain, {_s(waits[most])} belong to "
+                    f"{OWNERS[most]}.")
     else:
         said.append("There is next to no waiting on that chain: only a shorter path would help.")
     if found.never:

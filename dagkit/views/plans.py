@@ -14,8 +14,10 @@ from .picture import Picture, brief, content_prefix, counted, few, plain
 
 CURVE = 32
 """Up to so many slots, every number is tried; above, about as many spread evenly by ratio."""
-WORK = 500_000
+WORK = 100_000
 """Tasks scheduled in all for one staircase, roughly: large Dags get fewer points."""
+BARS, JOINED = 600, 140
+"""Above BARS tasks, bars of a schedule narrower than one of JOINED parts of it are joined."""
 NAMED = 8
 """Most tasks of a path named in a sentence."""
 TIES = 100
@@ -112,8 +114,28 @@ def timeline(schedule: Any, *, prefix: str, marked: Collection[str] = (), unit: 
     for row in schedule.rows:
         rows.setdefault(row.slot, []).append((row.start, row.end, row.task_id))
     bars = [(f"slot {slot + 1}", rows[slot]) for slot in sorted(rows)]
+    if len(schedule.rows) > BARS:
+        bars = [(slot, _joined(row, schedule.makespan / JOINED)) for slot, row in bars]
     return gantt.svg(bars, prefix=prefix, last_tick=schedule.makespan, unit=unit, marked=marked,
                      title=f"Greedy schedule on {counted(schedule.slots, 'slot')}", rest=" (slots): see dk.schedule")
+
+
+def _joined(row: Sequence[gantt.Segment], least: Any) -> list[gantt.Segment]:
+    """Bars too narrow to be seen, joined with those that follow without a gap: "12 tasks".
+
+    >>> _joined([(0, 1, "a"), (1, 2, "b"), (3, 9, "c")], 2)
+    [(0, 2, '2 tasks'), (3, 9, 'c')]
+    """
+    found: list[gantt.Segment] = []
+    count = 0
+    for start, end, name in row:
+        if found and start == found[-1][1] and found[-1][1] - found[-1][0] < least:
+            count += 1
+            found[-1] = (found[-1][0], end, f"{count} tasks")
+        else:
+            count = 1
+            found.append((start, end, name))
+    return found
 
 
 def tasks(dag: Any, states: Mapping[str, str] | None = None) -> Any:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import dagkit as dk
 
 
 def orders_daily() -> dk.Scenario:
-    """The Dag of the architecture lesson, with minutes shrunk to ticks: four files, one of which fails at first."""
-    return dk.Scenario(
-        dk.Dag("orders_daily", [
-            dk.Task("list_files", pool="orders_db", returns=4, retries=3, retry_delay=1),
-            dk.Task("process", "list_files", expand={"path": "list_files"}, duration=2, retries=3, retry_delay=1),
-            dk.Task("publish", "process", retries=3, retry_delay=1),
-        ], max_active_runs=2),
-        pools={"orders_db": 1}, outcomes={"process[2]": ["fail"]}, durations={"process[3]": 4})
+    """The Dag file of the architecture lesson, with minutes shrunk to ticks: four files, one of which fails at first."""
+    dag = dk.load(Path(__file__).resolve().parents[2] / "notebooks" / "data" / "orders_daily.py").dag
+    for task_id, changes in {"list_files": {"returns": 4}, "process": {"duration": 2}, "publish": {}}.items():
+        dag = dag.replace(task_id, retry_delay=1, **changes)
+    return dk.Scenario(dag, pools={"orders_db": 1}, outcomes={"process[2]": ["fail"]}, durations={"process[3]": 4})
 
 
 def rules() -> dk.Scenario:

@@ -6,10 +6,15 @@ from typing import Any
 
 from ... import planning
 from ...dag import Dag
+from ...engine import simulate
+from ...examples import orders
+from ...executors import LocalExecutor
+from ...scenario import Config
 from ...task import Task
 from ..ask import Question
 from ..book import Lesson
 from ..maps import Edge, Map, Node
+from ..page import Table
 
 
 def chain_and_crowd() -> Dag:
@@ -20,12 +25,14 @@ def chain_and_crowd() -> Dag:
 
 def facts() -> dict[str, Any]:
     dag = chain_and_crowd()
+    knee = planning.saturation_slots(dag)
     return {
         "floor": planning.critical_path(dag).length,
-        "knee": planning.saturation_slots(dag),
+        "knee": knee,
         "work": sum(task.duration for task in dag),
         "m1": planning.makespan(dag, 1),
         "widest": len(planning.waves(dag)[0]),
+        "both": planning.makespan(planning.what_if(dag, c2=2), knee + 1),
     }
 
 
@@ -35,7 +42,8 @@ GIST = (
     "path, slack, slots.",
     "The reader turns the file into tasks, arrows and durations, and says what it had to leave out. "
     "Planning then finds the longest chain and tries every number of slots. Where the curve meets the "
-    "chain, slots stop to matter.",
+    "chain, slots stop to matter. The same Dag can be written as a file for a real Airflow, run there, and held "
+    "against its simulation.",
     "An X-ray: it shows the bones of a run (order and durations), not its blood (pools, retries, other "
     "Dags).",
     "The model leaves out the time to start a task, limits shared with others and luck. What it gives is a "
@@ -60,6 +68,12 @@ MAP = Map(
         Node("Dag", "tasks, arrows, time", "The same object as in every lesson: all tools work on it."),
         Node("planning", "path, slack, slots", "The ideal: what the shape allows, with nothing in the way."),
         Node("recorded run", "what happened", "The truth. It is never below the floor."),
+        Node(
+            "Dag file",
+            "for Airflow 3",
+            "Written by the kit: same tasks, rules, pools and retries. Each task sleeps its duration.",
+        ),
+        Node("a real Airflow", "runs it", "A simulation is a claim. Here it can be checked."),
         Node("decision", "slots or path", "Buy slots, shorten the path, or find out who makes the run wait."),
     ),
     (
@@ -97,6 +111,27 @@ MAP = Map(
             "shape and durations",
             "Waves, critical path, slack, makespan against slots.",
             "Durations of one bad night mislead: take typical ones.",
+        ),
+        Edge(
+            "Dag",
+            "Dag file",
+            "dk.export_airflow",
+            "One file, and the pools as JSON beside it.",
+            "An id that Airflow would refuse is rewritten, and the report says so.",
+        ),
+        Edge(
+            "Dag file",
+            "a real Airflow",
+            "a folder of Dag files",
+            "It runs like any other Dag: on this machine, or on Celery or Kubernetes.",
+            "Without its pools, tasks wait in scheduled for ever.",
+        ),
+        Edge(
+            "a real Airflow",
+            "recorded run",
+            "the listing of task instances",
+            "States, tries, and when each was scheduled, queued, started.",
+            "Only the last try is in the listing.",
         ),
         Edge(
             "planning",
@@ -171,7 +206,51 @@ ASKS = {
         answer=lambda: planning.saturation_slots(chain_and_crowd()),
         reveal=lambda: _plan(),
     ),
+    "move": Question(
+        "The same Dag on two slots: {floor} minutes, the floor. One move only. Which one finishes sooner?",
+        {
+            "a third slot": "The path limits, and a slot does not shorten a path.",
+            "c2 twice as fast": "The floor falls, and now the two slots limit: all the work still has to fit on them.",
+            "cut c2 in two": "The same: a shorter path, but no less work, and only two slots.",
+            "none of them": "Path and slots limit at the same point. c2 twice as fast *and* a third slot: {both}.",
+        },
+        answer=lambda: _best_move(),
+        reveal=lambda: Table(_moves().drop(columns="critical_path")),
+    ),
+    "real": Question(
+        "`orders` is about to run on a real Airflow. What must come out exactly as simulated?",
+        {
+            "every start time": "A real process needs time to start, and the scheduler looks about once a second. Even "
+            "between two settings of the simulator start times differ.",
+            "final states, tries and the run's state": "They follow from the rules, and the rules are Airflow's. Nothing "
+            "here hangs on which of two tasks is quicker.",
+            "nothing, a model is only a model": "A model of the rules can be right about what follows from the rules.",
+        },
+        answer=lambda: _what_holds(),
+    ),
 }
+
+
+def _best_move() -> str:
+    table = _moves()
+    found = table[table["sooner"] > 0]["move"].tolist()
+    names = {"3 slots": "a third slot", "c2 2 x as fast": "c2 twice as fast", "c2 in 2 parts": "cut c2 in two"}
+    return names[found[0]] if found else "none of them"
+
+
+def _moves() -> Any:
+    return planning.moves(chain_and_crowd(), 2, slots_to=[3], faster={"c2": 2}, parts={"c2": 2})
+
+
+def _what_holds() -> str:
+    """Three settings that real deployments lie between: what is the same in all of them?"""
+    settings = ({}, {"executor": LocalExecutor(handover=0)}, {"config": Config(pacing="airflow")})
+    traces = [simulate(orders().replace(**setting)) for setting in settings]
+    ends = [(trace.final_states, trace.tries, trace.run_state) for trace in traces]
+    if any(end != ends[0] for end in ends):
+        return "nothing, a model is only a model"
+    same_times = all(trace.changes == traces[0].changes for trace in traces)
+    return "every start time" if same_times else "final states, tries and the run's state"
 
 
 def _plan() -> Any:
@@ -206,6 +285,18 @@ LADDER = (
     ),
     (
         "L5",
+        "How would you check a simulation against a real Airflow?",
+        "Run the same Dag there, tasks that sleep and fail as scripted, and compare what the rules decide: final states, "
+        "tries, the run's state. Start times are compared by eye: processes need time to start.",
+    ),
+    (
+        "L6",
+        "One machine is not enough. What changes in the Dag?",
+        "Nothing but names: the executor is a setting, queue= and executor= choose among workers. Every worker needs the "
+        "same Dag file and libraries, and the pools must exist in that deployment.",
+    ),
+    (
+        "L7",
         "What does this model leave out?",
         "The time to start tasks, limits shared with other Dags, retries, durations that change. Simulate "
         "for the first three, measure for the last.",
@@ -246,6 +337,7 @@ LESSON = Lesson(
         "load a file of yours and read the report",
         "name its critical path and two tasks with slack",
         "name its saturation point",
+        "tell from a recorded run who owns the time above the floor",
         "say what you would change first, and what that buys",
     ),
     try_this="Pick a Dag you know. On paper: draw the waves, guess durations, mark the path, guess the "

@@ -28,7 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ..practice import drill, kinds
-    from ..practice.drill import KINDS
+    from ..practice.drills import KINDS
     if options.list or options.kind is None:
         for name in kinds():
             print(f"{name:<14} {KINDS[name].title} (lesson {KINDS[name].lesson})")

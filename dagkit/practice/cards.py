@@ -13,10 +13,10 @@ from ..errors import DagkitError
 from ..lesson.page import css, esc, fold, rich, static
 from . import scenes
 from .content import misconceptions
-from .drill import Judged
+from .drills import Judged
 from .items import Item, about, scene_html
-from .progress import SURE, Progress
-from .progress import progress as usual_progress
+from .kept import SURE, Progress
+from .kept import progress as usual_progress
 
 HERE = Path(__file__).parent
 HINTS = 3
@@ -128,7 +128,7 @@ class Cards(anywidget.AnyWidget):
             self._progress = usual_progress()
         item = self.items[at]
         self._progress.note(item.id, item.lesson, verdict is not None and verdict.ok is True, sure,
-                            verdict.misconception if verdict else "")
+                            "" if verdict is None else verdict.misconception)
 
     def _revealed(self, item: Item) -> str:
         return item.reveal().html()

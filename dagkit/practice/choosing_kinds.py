@@ -13,7 +13,7 @@ from ..scenario import Config, Scenario
 from ..task import Task
 from . import notation
 from .dice import Dice
-from .drill import Judged, Posed, Worked, kind
+from .drills import Judged, Posed, Worked, kind
 
 # ---- executor choice -----------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The question ladders as data: one YAML file per lesson below ``content/``, checked when it is read.
+"""The question ladders as data: one YAML file per lesson below ``questions/``, checked when it is read.
 
 In every text ``{name}`` stands for a fact, computed by ``facts.py``; ``worked`` and ``refute`` name a scene of
 ``scenes.py``, which shows a trace. No file holds a number that the simulator could tell.
@@ -18,7 +18,7 @@ import yaml
 
 from ..errors import DagkitError, FormatError, choices, nearest, quoted, shown
 
-HERE = Path(__file__).parent / "content"
+HERE = Path(__file__).parent / "questions"
 RUNGS = ("recall", "trace", "explain", "design")
 """What a rung asks for, rising: to know it, to follow it in a trace, to say why, to build with it."""
 

@@ -68,15 +68,13 @@ FACTS: dict[str, Callable[[], Any]] = {
     "orders_end": lambda: simulate(examples.orders()).last_tick,
     "orders_wide_end": lambda: scenes.find("orders_wide").trace.last_tick,
     "orders_run": lambda: simulate(examples.orders()).run_state,
-    "publish": _final("publish"), "cleanup": _final("cleanup_tmp"), "quality": _final("quality_check"),
-    "transform_tries": lambda: simulate(examples.orders()).tries["transform"],
+    "publish": _final("publish"), "cleanup": _final("cleanup_tmp"),
     "transform_failed_at": _at("transform", "up_for_retry"), "transform_again_at": _at("transform", "running", 1),
     "users_queued_at": _at("extract_users", "queued"), "publish_at": _at("publish", "upstream_failed"),
     "users_why": lambda: simulate(examples.orders()).explain("extract_users", tick=1).text,
     "watched_run": lambda: scenes.find("orders_watched").trace.run_state,
     # 4 rules
     "join_default": lambda: scenes.find("join_default").trace.final_states["join"],
-    "join_right": lambda: scenes.find("join_right").trace.final_states["join"],
     "clean_after_short": lambda: scenes.find("short_circuit").trace.final_states["clean"],
     "mapped_no_list": lambda: scenes.find("producer_failed").trace.final_states["each"],
     "alarm_at": lambda: next(t for t, s in scenes.find("early").trace.changes[2] if s == "running"),
@@ -87,12 +85,11 @@ FACTS: dict[str, Callable[[], Any]] = {
     # 5 limits
     **{name: _limits(name) for name in (
         "days", "flood_at_once", "flood_report", "pool_report", "pool_end", "runs_end", "due", "big_starts", "big_own",
-        "quick_hidden", "quick_wide", "poke", "reschedule", "defer", "poke_held", "reschedule_held", "defer_held",
+        "quick_hidden", "quick_wide", "poke", "reschedule", "poke_held", "reschedule_held", "defer_held",
         "two_runs", "one", "two")},
     # 6 executors
     "pod_start": lambda: POD_START, "short_workers": lambda: played(5)["CeleryExecutor"],
     "short_pods": lambda: played(5)["KubernetesExecutor"], "short_batched": beyond.batched,
-    "long_workers": lambda: played(300)["CeleryExecutor"], "long_pods": lambda: played(300)["KubernetesExecutor"],
     "long_loss": lambda: f"{played(300)['KubernetesExecutor'] / played(300)['CeleryExecutor'] - 1:.0%}".replace("%", " %"),
     "wrong_queue": lambda: scenes.find("wrong_queue").trace.states_at(3)["train"],
     # 7 architecture

@@ -181,6 +181,11 @@ class Game:
             self.go()
         return self
 
+    def again(self) -> Game:
+        """Back to the first tick."""
+        self.tick, self.started, self.ended, self.refused = 1, {}, {}, []
+        return self
+
     # ---- the end -----------------------------------------------------------------------------------------------
 
     @property
@@ -214,6 +219,10 @@ class Game:
             dag = dag.replace(task, pool=f"you, for {task}", pool_slots=1)
         opened = [(tick, {"pools": {f"you, for {task}": 1}}) for task, tick in self.started.items()]
         return simulate(self.scenario.replace(dag=dag, pools=gates, changes=opened))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        from .board import Board
+        return Board(self)._repr_mimebundle_(**kwargs)
 
     def __repr__(self) -> str:
         lines = [f"Tick {self.tick}, {len(self.running)} of {self.slots} slots taken"]

@@ -10,7 +10,7 @@ from ..errors import DagkitError, quoted, shown
 from ..lesson.page import content, esc, fold, items, plain, rich, static
 from . import notation, scenes, scenes_beyond  # noqa: F401  (the second fills SCENES)
 from .content import Choice, Longer, Rung, misconceptions
-from .drill import Drill, Judged, Worked
+from .drills import Drill, Judged, Worked
 from .facts import fact, filled
 from .scenes import Scene
 

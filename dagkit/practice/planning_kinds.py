@@ -11,7 +11,7 @@ from ..engine import simulate
 from ..views.picture import brief
 from . import notation
 from .dice import Dice
-from .drill import Judged, Posed, Worked, kind
+from .drills import Judged, Posed, Worked, kind
 from .worlds import first, listed, random_dag, rows_of
 
 NUMBER = "Answer with one number, such as 7."

@@ -11,7 +11,7 @@ from ..scenario import Config, Scenario
 from ..task import Task
 from . import notation
 from .dice import Dice
-from .drill import Judged, Posed, Worked, kind
+from .drills import Judged, Posed, Worked, kind
 from .worlds import first, listed, random_dag, rows_of
 
 PACE = ("What is admitted at tick t is queued at t and runs from t + 1; if it takes d ticks it is finished at "

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import DagkitError, shown
-from .review import next_review
+from .intervals import next_review
 
 FORMAT, VERSION = "dagkit-progress", 1
 MOMENT = "%Y-%m-%dT%H:%M:%S.%fZ"
@@ -68,7 +68,7 @@ class Progress:
         return entry
 
     def due(self, today: date) -> list[str]:
-        """The questions to be asked again by a day, longest overdue first; see ``review.next_review``."""
+        """The questions to be asked again by a day, longest overdue first; see ``intervals.next_review``."""
         when = {item: next_review(answers) for item, answers in self._answers().items()}
         found = [(day, item) for item, day in when.items() if day is not None and day <= today]
         return [item for _, item in sorted(found)]

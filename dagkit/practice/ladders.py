@@ -13,11 +13,11 @@ from typing import Any
 from ..errors import DagkitError, quoted
 from ..lesson.page import Page, content, fold, items, plain, rich
 from .content import chapter
-from .drill import Judged, Worked
+from .drills import Judged, Worked
 from .facts import filled
 from .items import Item, Shown, of_longer, of_rung
-from .progress import SURE, Progress
-from .progress import progress as usual_progress
+from .kept import SURE, Progress
+from .kept import progress as usual_progress
 
 
 class Ladder:

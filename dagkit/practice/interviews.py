@@ -19,9 +19,9 @@ from ..lesson.page import items as bullets
 from ..lesson.page import rich, static
 from .content import RUNGS, chapter, lessons
 from .dice import Dice
-from .drill import KINDS, Judged, drill, kinds
+from .drills import KINDS, Judged, drill, kinds
 from .items import Item, about, of_drill, of_longer, of_rung
-from .progress import SURE, Progress, progress
+from .kept import SURE, Progress, progress
 
 COURSE = ("recall", "drill", "trace", "longer", "explain", "drill", "design", "trace")
 """The order in which an interview asks, again and again: something easy, something to work out, something to tell."""
@@ -39,6 +39,10 @@ class Answered:
     @property
     def right(self) -> bool:
         return self.verdict is not None and self.verdict.ok is True
+
+    @property
+    def word(self) -> str:
+        return "skipped" if self.verdict is None else "right" if self.right else "wrong"
 
 
 class Interview:
@@ -112,7 +116,7 @@ class Interview:
         self._last = now
         if self._progress is not None:
             self._progress.note(item.id, item.lesson, self.answered[-1].right, self.answered[-1].sure,
-                                verdict.misconception if verdict else "")
+                                "" if verdict is None else verdict.misconception)
 
     def report(self) -> Report:
         """What went well, and what to review, most urgent first."""
@@ -152,7 +156,7 @@ class Report:
     @property
     def misconceptions(self) -> list[str]:
         """What was believed and is not so, once each."""
-        slips = [one.verdict.misconception for one in self.answered if one.verdict and not one.right]
+        slips = [one.verdict.misconception for one in self.answered if one.verdict is not None and not one.right]
         return list(dict.fromkeys(filter(None, map(about, slips))))
 
     @property
@@ -170,8 +174,8 @@ class Report:
         return said
 
     def rows(self) -> list[dict[str, Any]]:
-        return [{"question": one.item.title, "verdict": "skipped" if one.verdict is None else "right" if one.right else "wrong",
-                 "sure": one.sure, "seconds": round(one.seconds)} for one in self.answered]
+        return [{"question": one.item.title, "verdict": one.word, "sure": one.sure, "seconds": round(one.seconds)}
+                for one in self.answered]
 
     def _open(self) -> list[str]:
         return [f"lesson {n}, {chapter(n).title}: dk.practice.ladder({n})" for n in self.review]
@@ -275,7 +279,7 @@ def item(name: str) -> Item:
 
 
 def review(kept: Progress | None = None, today: date | None = None, most: int = 10) -> Any:
-    """What is due again by today, as cards; see ``review.next_review`` for the intervals.
+    """What is due again by today, as cards; see ``intervals.next_review`` for the intervals.
 
     kept: your progress; None: from its usual place. today: for tests. most: questions at once.
     """

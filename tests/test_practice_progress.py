@@ -1,0 +1,287 @@
+"""Progress is the learner's: never lost, never half written, joined between notebooks; the interview runs on any clock."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dagkit as dk
+from dagkit.practice import Progress, interview, next_review, review
+from dagkit.practice.cards import Cards
+from dagkit.practice.intervals import INTERVALS
+from dagkit.practice.kept import MOMENT, VARIABLE, parsed, usual_place
+from dagkit.practice.ladders import Ladder
+
+ROOT = Path(__file__).resolve().parents[1]
+DAY = date(2026, 3, 1)
+
+
+# ---- intervals
+
+
+def test_intervals_grow_with_each_right_answer():
+    answers, day = [], DAY
+    for days in INTERVALS[1:]:
+        answers.append((day, True))
+        assert next_review(answers) == day + timedelta(days=days)
+        day = next_review(answers)
+    assert next_review([*answers, (day, True)]) == day + timedelta(days=INTERVALS[-1])       # and no further
+    assert next_review([*answers, (day, False)]) == day + timedelta(days=INTERVALS[0])       # back to the start
+    assert next_review([]) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), min_size=1))
+def test_order_does_not_matter_and_the_day_lies_ahead(raw):
+    by_day = {DAY + timedelta(days=n): ok for n, ok in raw}
+    answers = list(by_day.items())
+    assert next_review(answers) == next_review(answers[::-1])
+    assert next_review(answers) > max(by_day)
+
+
+# ---- the file
+
+
+def test_what_is_noted_is_there_for_the_next_notebook(tmp_path):
+    path = tmp_path / "deep" / "p.json"
+    one = Progress(path, clock=iter(["2026-03-01T10:00:00.000000Z", "2026-03-01T11:00:00.000000Z"]).__next__)
+    one.note("3/ring", 3, False, "certain", "some-slip")
+    one.note("3/ring", 3, True)
+    again = Progress(path)
+    assert [e["right"] for e in again.entries] == [False, True]
+    assert again.by_lesson() == [{"lesson": 3, "answered": 1, "right": 1, "certain but wrong": 0}]
+    # Of two answers on one day the last counts: one right in a row.
+    assert again.due(DAY) == [] and again.due(DAY + timedelta(days=3)) == ["3/ring"]
+    assert json.loads(path.read_text(encoding="utf-8"))["version"] == 1
+    assert [p.name for p in path.parent.iterdir() if p.name.startswith(".")] == []           # nothing half written left
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("{", "is not JSON"), ("[]", "is no progress file"), ('{"format": "dagkit-progress", "version": 2}', "another version"),
+    ('{"format": "dagkit-progress", "version": 1, "answers": [{"key": 1}]}', "is damaged"), ("", "is not JSON"),
+    ("[" * 100_000, "is not JSON"), ('{"format": "dagkit-progress", "version": 1, "answers": 3}', "is damaged")])
+def test_a_file_that_cannot_be_read_is_set_aside_and_said(tmp_path, text, words):
+    path = tmp_path / "p.json"
+    for number in (1, 2):                                     # a second one does not overwrite the first
+        path.write_text(text, encoding="utf-8")
+        kept = Progress(path)
+        kept.note("1/ring", 1, True)
+        assert (tmp_path / f"p.aside-{number}.json").read_text(encoding="utf-8") == text
+        assert words in kept.said[0] and f"p.aside-{number}.json" in kept.said[0] and kept.said[0] in repr(kept)
+        assert len(Progress(path).entries) == 1
+
+
+def test_bytes_that_are_no_text_are_set_aside_too(tmp_path):
+    (tmp_path / "p.json").write_bytes(b"\xff\xfe\x00")
+    kept = Progress(tmp_path / "p.json")
+    assert kept.entries == [] and "cannot be read" in kept.said[0]
+    assert (tmp_path / "p.aside-1.json").read_bytes() == b"\xff\xfe\x00"
+
+
+def test_notebooks_at_once_lose_nothing(tmp_path):
+    """Four processes, each noting twenty answers, all with the file open from the beginning."""
+    code = ("import sys; from dagkit.practice.kept import Progress; p = Progress(sys.argv[1])\n"
+            "for k in range(20): p.note(f'{sys.argv[2]}/{k}', 1, True)")
+    path = tmp_path / "p.json"
+    mine = Progress(path)
+    mine.note("mine", 1, True)
+    running = [subprocess.Popen([sys.executable, "-c", code, str(path), str(n)], cwd=ROOT) for n in range(4)]
+    for _ in range(5):
+        mine.note("mine", 1, True)
+    assert [one.wait(60) for one in running] == [0] * 4
+    assert len(Progress(path).entries) == 4 * 20 + 6 and Progress(path).said == []
+
+
+def test_move_and_delete(tmp_path):
+    kept = Progress(tmp_path / "a.json")
+    kept.note("1/ring", 1, True)
+    other = Progress(tmp_path / "b.json")
+    other.note("1/ring", 1, False)
+    kept.move(tmp_path / "b.json")
+    assert not (tmp_path / "a.json").exists() and len(kept.entries) == 2
+    kept.delete()
+    assert kept.entries == [] and not (tmp_path / "b.json").exists()
+
+
+def test_a_place_that_cannot_be_written_is_said_and_nothing_breaks(tmp_path):
+    (tmp_path / "file").write_text("")
+    kept = Progress(tmp_path / "file" / "p.json")
+    kept.note("1/ring", 1, True)
+    kept.note("1/ring", 1, True)
+    assert len(kept.entries) == 2 and "could not be written" in kept.said[0] and VARIABLE in kept.said[0]
+
+
+def test_where_it_is_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv(VARIABLE, "off")
+    assert usual_place() is None
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "x.json"))
+    assert usual_place() == tmp_path / "x.json"
+    monkeypatch.delenv(VARIABLE)
+    assert usual_place() == Path.home() / "dagkit-progress.json"
+
+
+def test_entries_are_strict():
+    good = {"key": "k", "item": "1/ring", "lesson": 1, "at": "2026-03-01T10:00:00.000000Z", "right": True, "sure": "",
+            "slip": ""}
+    whole = {"format": "dagkit-progress", "version": 1, "answers": [good]}
+    assert parsed(json.dumps(whole)) == {"k": good}
+    for name, bad in [("at", "yesterday"), ("right", 1), ("lesson", "1"), ("more", "x")]:
+        with pytest.raises(dk.DagkitError, match="is damaged"):
+            parsed(json.dumps({**whole, "answers": [{**good, name: bad}]}))
+    assert MOMENT.endswith("Z")
+
+
+def test_what_is_due_comes_back_as_cards(tmp_path):
+    kept = Progress(tmp_path / "p.json", clock=lambda: "2026-03-01T10:00:00.000000Z")
+    kept.note("3/publish-ends", 3, False)
+    kept.note("drill/slack/3/1", 1, False)
+    kept.note("3/gone-in-this-version", 3, False)
+    cards = review(kept, today=DAY + timedelta(days=1))
+    assert sorted(item.id for item in cards.items) == ["3/publish-ends", "drill/slack/3/1"]
+    assert review(kept, today=DAY).items == [] and "Nothing is due" in repr(review(kept, today=DAY))
+
+
+# ---- the interview
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def sat(seed, clock, seconds, **more):
+    talk = interview(seed, 20, clock=clock, keep=False, **more).start()
+    while not talk.over:
+        clock.now += seconds
+        if talk.over:
+            break
+        asked = talk.asked
+        if asked.form == "open":
+            talk.grade([], "certain")
+        elif asked.form == "choice":
+            talk.answer(asked.reveal().answer.split(". ")[0] if asked.id.startswith("drill") else asked.reveal().answer)
+        else:
+            talk.skip()
+    return talk
+
+
+def test_same_seed_same_interview_within_its_time():
+    ids = [item.id for item in interview(3, keep=False).items]
+    assert ids == [item.id for item in interview(3, keep=False).items]
+    assert ids != [item.id for item in interview(4, keep=False).items]
+    for seed in range(8):
+        talk = interview(seed, 20, keep=False)
+        assert 15 <= sum(item.minutes for item in talk.items) <= 20 and len({i.id for i in talk.items}) == len(talk.items)
+        assert {"choice", "open"} <= {item.form for item in talk.items}
+        assert any(item.id.startswith("drill") for item in talk.items)
+        assert len({item.lesson for item in talk.items}) >= len(talk.items) - 1
+    assert {item.lesson for item in interview(1, 10, lessons=[5], keep=False).items} == {5}
+
+
+def test_the_report_says_what_to_review():
+    clock = Clock()
+    report = sat(3, clock, 60).report()
+    wrong = [one.item.lesson for one in report.answered if not one.right]
+    assert set(report.review) == set(wrong) and report.left == ()
+    certain = sum(one.sure == "certain" for one in report.answered)
+    assert f"Certain and wrong: {certain}." in repr(report)
+    assert f"{report.right} of {len(report.answered)} right" in repr(report)
+    assert all(f"dk.practice.ladder({n})" in report._repr_html_() for n in report.review)
+    assert {row["seconds"] for row in report.rows()} == {60}
+
+
+def test_time_runs_out():
+    clock = Clock()
+    talk = sat(3, clock, 500)
+    assert len(talk.answered) == 2 and talk.left == 0
+    assert f"Not reached: {len(talk.items) - 2}." in repr(talk.report()) and "Longer than planned" in repr(talk.report())
+    with pytest.raises(dk.DagkitError, match="the interview is over"):
+        talk.skip()
+
+
+def test_misconceptions_come_back_in_the_report():
+    talk = interview(5, 60, lessons=[3], keep=False, clock=Clock())
+    while not talk.over:
+        asked = talk.asked
+        if asked.id == "3/publish-ends":
+            talk.answer("failed", "certain")
+            break
+        talk.skip()
+    assert any("upstream_failed is a failure of that task" in line for line in talk.report().misconceptions)
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    ({"seed": -1}, "seed must be"), ({"minutes": 1}, "minutes must be"), ({"minutes": True}, "minutes must be"),
+    ({"lessons": [99]}, "no ladder for lesson 99")])
+def test_interview_refusals(arguments, words):
+    with pytest.raises(dk.DagkitError, match=words):
+        interview(**arguments)
+
+
+# ---- cards: what the browser is told, and when
+
+
+def test_no_answer_leaves_python_before_it_was_committed_to():
+    cards = Ladder(3, Progress(None)).cards()
+    told = json.dumps(cards.get_state(["deck", "replies", "title", "at"]))
+    # The words of the reply to the right choice, and of the key of an open question.
+    assert "settled in the same pass" not in told and "Only leaves" not in told
+    for nonsense in (None, 7, {}, {"do": "answer"}, {"do": "answer", "at": 99}, {"do": "answer", "at": True},
+                     {"do": "hear", "at": 0}, {"do": "grade", "at": 0, "points": [1]}):
+        cards.hear(nonsense)
+    assert cards.replies == {}
+    cards.hear({"do": "hint", "at": 0})
+    assert len(cards.replies["0"]["hints"]) == 1 and cards.replies["0"]["stage"] == "asked"
+    cards.hear({"do": "answer", "at": 0, "given": "failed", "sure": "certain"})
+    reply = cards.replies["0"]
+    assert reply["stage"] == "told" and reply["ok"] is False
+    assert "You were certain" in reply["said"] and "See it played" in reply["said"]
+    cards.hear({"do": "answer", "at": 0, "given": "upstream_failed"})
+    assert cards.replies["0"] is reply or cards.replies["0"] == reply                        # committed is committed
+
+
+def test_open_questions_are_graded_by_the_learner():
+    kept = Progress(None)
+    cards = Ladder(3, kept).cards()
+    at = next(k for k, item in enumerate(cards.items) if item.form == "open")
+    cards.hear({"do": "answer", "at": at, "given": "<b>mine</b>", "sure": "fairly sure"})
+    assert cards.replies[str(at)]["stage"] == "grade" and kept.entries == []
+    cards.hear({"do": "grade", "at": at, "points": [1, 2, 3, "x", 99]})
+    assert cards.replies[str(at)]["ok"] is True and kept.entries[0]["right"] and kept.entries[0]["sure"] == "fairly sure"
+
+
+def test_a_drill_may_be_tried_again_and_counts_once():
+    kept = Progress(None)
+    one = dk.practice.item("drill/makespan/7/1")
+    cards = Cards([one], "one", kept)
+    cards.hear({"do": "answer", "at": 0, "given": "nonsense"})
+    assert kept.entries == [] and cards.replies["0"]["ok"] is None
+    cards.hear({"do": "answer", "at": 0, "given": "1"})
+    assert cards.replies["0"]["stage"] == "again"
+    cards.hear({"do": "answer", "at": 0, "given": one.reveal().answer})
+    assert cards.replies["0"]["stage"] == "told" and cards.replies["0"]["ok"]
+    assert [e["right"] for e in kept.entries] == [False]
+
+
+def test_an_interview_on_cards_goes_in_order_and_ends_with_the_report():
+    clock = Clock()
+    talk = interview(3, 20, clock=clock, keep=False)
+    cards = talk.cards()
+    cards.hear({"do": "answer", "at": 1, "given": "x"})
+    assert cards.replies == {} and talk.left == 1200
+    cards.hear({"do": "start"})
+    clock.now += 30
+    cards.hear({"do": "skip", "at": 0})
+    assert cards.replies["0"]["stage"] == "told" and talk.left == 1170 and "Answer" not in cards.replies["0"]["said"]
+    clock.now += 2000
+    cards.hear({"do": "stop"})
+    assert "Not reached" in cards.report

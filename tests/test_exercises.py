@@ -118,7 +118,9 @@ def notebook(*sources: str) -> Any:
 
 def test_a_leaked_answer_is_refused() -> None:
     student = make_exercises.student_edition(notebook(CELL))
-    assert student.cells[0].source == "x = 1\n# YOUR CODE HERE\n...\nprint(x)"
+    assert student.cells[0].source == "x = 1\n# YOUR CODE HERE\nprint(x)"
+    body = notebook("def f():\n    ### BEGIN SOLUTION\n    return 42\n    ### END SOLUTION")
+    assert make_exercises.student_edition(body).cells[0].source == "def f():\n    # YOUR CODE HERE\n    ..."
     with pytest.raises(make_exercises.Refused, match="would show a solution: answer = find"):
         make_exercises.student_edition(notebook(CELL, "# it is: answer = find(x)"))
 

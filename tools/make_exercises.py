@@ -4,7 +4,7 @@
     python tools/make_exercises.py --check      change nothing, say what is not as it would be written
 
 In a code cell of a solution, what stands between nbgrader's markers ``### BEGIN SOLUTION`` and ``### END SOLUTION``
-becomes ``# YOUR CODE HERE`` and three dots. Outputs go. A solution of which most can be read elsewhere is refused.
+becomes ``# YOUR CODE HERE`` (and three dots, where a statement has to stand). Outputs go. A solution of which most can be read elsewhere is refused.
 
 A student's work is never overwritten: a notebook that is not as this tool last wrote it is first moved to
 ``exercises/set_aside/``, and that is said. What the tool wrote is known by its digest in ``exercises/editions.json``.
@@ -27,7 +27,7 @@ from tools.normalise_notebooks import clear, to_text  # noqa: E402  (run as a sc
 
 FOLDER = ROOT / "exercises"
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-STUB = ("# YOUR CODE HERE", "...")
+STUB = "# YOUR CODE HERE"
 TELLING = 8
 """A line of a solution tells something when it is at least so long and no comment."""
 
@@ -68,7 +68,7 @@ def without_answers(source: str, hidden: list[list[str]], who: str) -> str:
             if inside:
                 hidden.append([])
                 margin = line[:len(line) - len(line.lstrip())]
-                kept += [margin + stub for stub in STUB]
+                kept += [margin + STUB, *([margin + "..."] if margin else [])]     # a body needs a statement
         elif inside:
             hidden[-1].append(marker)
         else:

@@ -28,6 +28,7 @@ from dagkit.capacity import (
     trial,
 )
 from dagkit.capacity.scaling import BOOT, SLOTS, Play
+from dagkit.lesson.capacity_pictures import regions, scaling_panel
 
 # ---- facts
 
@@ -207,3 +208,31 @@ def test_times_that_are_none_are_refused():
         failover(db_lag=-1)
     with pytest.raises(dk.DagkitError, match=r"delays\[decide\] must be a whole number"):
         failover(delays={"decide": 1.5})
+
+
+# ---- the pictures
+
+
+def test_the_panel_plays_what_is_chosen_and_can_be_read_without_widgets():
+    panel = scaling_panel()
+    assert "Longest wait 3 minutes" in repr(panel)
+    panel.controls["policy"].value = "planned"
+    assert "Longest wait 0 minutes" in repr(panel) and "Longest wait 0 minutes" in panel.result.value
+    panel.controls["situation"].value, panel.controls["policy"].value = "a trigger that will fire", "queue"
+    assert "16 never ran" in repr(panel) and "triggerers" in panel.result.value
+    shown = panel._repr_mimebundle_()
+    assert shown["text/plain"] == repr(panel) and "<svg" in shown["text/html"] and "<script" not in shown["text/html"]
+    with pytest.raises(dk.DagkitError, match="Known: cpu, queue, planned"):
+        scaling_panel(policy="magic")
+
+
+def test_two_regions_show_what_is_done_twice():
+    found = failover()
+    drawn = regions(found)
+    assert drawn.svg.count("transform, region") >= 2 and "Done twice: transform." in repr(drawn)
+    assert [name for name, *_ in found.there()] == ["transform", "load", "publish"]
+    starts = [start for _, start, _, _ in found.there()]
+    assert starts[0] == found.resumes_at == 895 + 1_800 and starts == sorted(starts)
+    failed = failover(1_000)
+    assert failed.there() == [("load", 2_800, 2_800, "failed")] and "Nothing is done twice." in repr(regions(failed))
+    assert failover(2_000).there() == [] and regions(failover(2_000)).svg and regions(failover(0)).svg

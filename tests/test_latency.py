@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import html
+import html.parser
 import itertools
 import math
 import random
@@ -16,6 +18,8 @@ import dagkit as dk
 from dagkit import latency
 from dagkit.latency import CASES, PARAMETERS, Down, Faults, Model, play
 from dagkit.latency.model import POINTS, SHAPES, _chance
+from dagkit.lesson.hop_walk import hop_walk
+from dagkit.lesson.latency_panel import chart, latency_panel, report
 
 # ---- the model
 
@@ -206,3 +210,59 @@ def test_neither_part_uses_the_engine():
     found = {node.module for path in sorted(folder.glob("*.py")) for node in ast.walk(ast.parse(path.read_text("utf-8")))
              if isinstance(node, ast.ImportFrom) and node.level == 2}
     assert found == {"errors"}
+
+
+# ---- the pictures
+
+
+class Reader(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.marks = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.marks += dict(attrs).get("class", "").split()
+
+
+def test_the_chart_tells_fitted_from_predicted_and_ends_each_curve_at_its_ceiling():
+    model = Model()
+    drawn = chart(model)
+    marks = Reader(drawn.svg).marks
+    assert marks.count("dk-line") == 3 and marks.count("dk-fitted") == 2 + 1           # two figures, and the key
+    assert marks.count("dk-predicted") == 1 + 2 + 2                   # one start time, two counts, and their keys
+    for design, points in latency.curves(model).items():
+        assert points[-1][0] == math.floor(model.ceiling(design)) and points == sorted(points)
+    both = chart(Model(schedulers=4), model)
+    assert Reader(both.svg).marks.count("dk-faint") == 3 and both.svg != drawn.svg
+    assert chart(Model(updates_per_second=1e9, pass_base=0.1)).svg                     # curves that leave the picture
+
+
+def test_the_panel_solves_anew_and_can_be_read_without_widgets():
+    panel = latency_panel()
+    before = panel.inner
+    panel.controls["updates_per_second"].value = max(value for _, value in panel.controls["updates_per_second"].options)
+    assert panel.inner != before and "contradicted" in before and "contradicted" not in panel.inner
+    panel.reset()
+    assert panel.inner == before
+    panel.controls["process_start"].value = 4.0
+    panel.controls["schedulers"].value = 3.0
+    bundle = latency_panel()._repr_mimebundle_()
+    assert "script" not in Reader(bundle["text/html"]).tags and "(fitted)" in bundle["text/plain"]
+    assert all(name in panel.controls for name in latency.ASSUMED)
+
+
+def test_a_model_that_cannot_be_solved_is_a_sentence():
+    assert "no row_cost gives 23.582 s" in report(Model(process_start=60))
+
+
+def test_a_walk_shows_every_step_and_plays_what_is_chosen():
+    walk = hop_walk("worker cut off")
+    shown = walk.html()
+    assert Reader(shown).marks.count("dk-step") == len(walk.story.steps) and "script" not in Reader(shown).tags
+    assert all(step.why in html.unescape(shown) for step in walk.story.steps)
+    walk.guards = False
+    assert walk.shown["bad"] and "RAN TWICE: extract" in walk.shown["verdict"]
+    with pytest.raises(dk.DagkitError, match="fault 'worker cut of' is unknown. Did you mean 'worker cut off'"):
+        hop_walk("worker cut of")

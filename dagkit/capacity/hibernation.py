@@ -129,7 +129,8 @@ def _react(step: str, now: Deployment, returned: list[str], unreported: list[str
     if step == "stop services" and now.workers:
         for ti in [ti for ti, state in now.tis.items() if state == "running"]:
             unreported.append(ti)
-            told.append(f"the task {ti} finds no API server and gives up after three heartbeats: nobody learns how far it got")
+            told.append(f"the task {ti} finds no API server and gives up after three heartbeats: nobody learns how far it "
+                        "got")
     if now.services and now.makes_runs and step == "end unfinished runs" and now.due:
         now.tis["orders.extract (new run)"] = "queued"
         told.append("the scheduler makes the run that is due now, and it will not be ended")

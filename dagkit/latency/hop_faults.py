@@ -80,7 +80,7 @@ CASES = {case.name: case for case in (
          "degrade to.", Faults(broker_down=True)),
     Case("worker lost, queued", "A worker takes a task and dies before it starts it.", "It never ran, so the assignment is "
          "cleared and another worker takes it. No try is used up.", Faults(down=(Down("worker 1", "assigned"),))),
-    Case("worker cut off", "The same, but the worker was only cut off: it comes back and starts the task it was given.",
+    Case("worker cut off", "A worker takes a task and is cut off. Later it is back and starts what it was given.",
          "The row belongs to another worker by now. The start is refused before a line of the task has run.",
          Faults(down=(Down("worker 1", "assigned", 5_600),))),
     Case("lost while running", "A worker dies in the middle of a task.", "Its heartbeats end. After the timeout the retry "

@@ -14,7 +14,7 @@ from ..latency import ASSUMED, CONCLUSIONS, DESIGNS, PARAMETERS, Model, conclusi
 from ..views.charts import DASHES, INKS
 from ..views.picture import Picture, content_prefix, el, esc, num, svg_root, text_style
 from .page import esc as safe
-from .page import static
+from .page import fold, static
 
 WIDE, TALL, LEFT, TOP = 560.0, 300.0, 62.0, 36.0
 LOW_X, HIGH_X, LOW_Y, HIGH_Y = 1e3, 1e6, 0.1, 1e3
@@ -147,19 +147,25 @@ class LatencyPanel:
     def __init__(self) -> None:
         import ipywidgets as widgets
         self.usual = Model()
-        wide = {"layout": widgets.Layout(width="400px"), "style": {"description_width": "150px"}}
+        wide = {"layout": widgets.Layout(width="395px"), "style": {"description_width": "140px"}}
         self.controls = {name: widgets.SelectionSlider(
             options=[(_brief(v), v) for v in _stops(name)], value=_stops(name)[STOPS // 2], description=name,
-            continuous_update=False, tooltip=PARAMETERS[name].source, **wide) for name in ASSUMED}
+            continuous_update=False, tooltip=f"{PARAMETERS[name].unit}: {PARAMETERS[name].source}", **wide)
+            for name in ASSUMED}
         self.result = widgets.HTML()
-        rows = [widgets.HBox([control, widgets.HTML(f"<small>{safe(PARAMETERS[name].unit)}: "
-                                                    f"{safe(PARAMETERS[name].source)}</small>")])
-                for name, control in self.controls.items()]
+        sliders = list(self.controls.values())
+        half = (len(sliders) + 1) // 2
+        columns = widgets.HBox([widgets.VBox(sliders[:half]), widgets.VBox(sliders[half:])],
+                               layout=widgets.Layout(flex_flow="row wrap"))
+        meant = "".join(f"<li><code>{safe(name)}</code>, in {safe(PARAMETERS[name].unit)}: "
+                "{safe(PARAMETERS[name].source)}</li>"
+                        for name in ASSUMED)
+        told = widgets.HTML(static(fold("What each of them means", f"<ul>{meant}</ul>")))
         self.again = widgets.Button(description="As assumed", tooltip="every slider back to where it was")
         self.again.on_click(self.reset)
         for control in self.controls.values():
             control.observe(self.play, "value")
-        self.box = widgets.VBox([*rows, self.again, self.result])
+        self.box = widgets.VBox([columns, told, self.again, self.result])
         self.play()
 
     def reset(self, _: Any = None) -> None:

@@ -19,7 +19,6 @@ SHADES = {"write": INKS[0], "start": INKS[2], "hint": "currentColor", "lost": IN
           "fault": INKS[1], "step": "currentColor"}
 KEYS = (("write", "commit"), ("hint", "hint"), ("lost", "hint lost"), ("scan", "fallback"), ("start", "a task runs"),
         ("refused", "refused"))
-END = "the run ended"
 
 
 def sequence(story: Story, title: str = "") -> str:
@@ -33,11 +32,10 @@ def sequence(story: Story, title: str = "") -> str:
     prefix = content_prefix("sequence", title, [(s.at, s.who, s.to, s.what, s.kind) for s in story.steps])
     bottom = HEAD + ROW * len(story.steps) + 12
     body = [_lane(name, bottom) for name in LANES]
-    body += [_away(story.steps, k) for k, step in enumerate(story.steps) if step.kind == "fault"]
     body += [_step(step, k, story.steps) for k, step in enumerate(story.steps)]
-    body += _keys(bottom + 22)
+    body += _keys(bottom + 46)
     width = LEFT + COLUMN * (len(LANES) - 1) + 62
-    return svg_root(prefix, width, bottom + 36, title or "Hop by hop", _style(f"{prefix}svg"), body)
+    return svg_root(prefix, width, bottom + 60, title or "Hop by hop", _style(f"{prefix}svg"), body)
 
 
 def _x(lane: str) -> float:
@@ -50,7 +48,8 @@ def _y(k: int) -> float:
 
 def _lane(name: str, bottom: float) -> str:
     return el("g", el("path", cls="dk-lane", d=f"M{num(_x(name))} {num(HEAD - 8)} V{num(bottom)}"),
-              el("text", esc(name), cls="dk-lane-name", x=_x(name), y=HEAD - 18))
+              el("text", esc(name), cls="dk-lane-name", x=_x(name), y=HEAD - 18),
+              el("text", esc(name), cls="dk-lane-name", x=_x(name), y=bottom + 18))
 
 
 def _away(steps: Sequence[Step], k: int) -> str:
@@ -73,6 +72,8 @@ def _step(step: Step, k: int, steps: Sequence[Step]) -> str:
     else:
         parts += [el("circle", cls=f"dk-dot dk-is-{step.kind}", cx=_x(step.who), cy=y, r=4.5),
                   el("text", esc(said), cls="dk-what", x=_x(step.who), y=y - 8)]
+    if step.kind == "fault":
+        parts.append(_away(steps, k))
     return el("g", *parts, cls="dk-step", data_k=str(k))
 
 

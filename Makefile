@@ -22,6 +22,8 @@ help:
 	@echo "make test            lint, types, tests, then every notebook"
 	@echo "make doctor          what is installed, what is missing, how to mend it"
 	@echo "make notebooks       run every notebook and save normalised outputs"
+	@echo "make check-exercises what you have solved in exercises/, and what is left"
+	@echo "make exercises       the student edition from the solutions; your own work is set aside"
 	@echo "make bench           the benchmarks"
 	@echo "make clean           remove .venv and caches"
 

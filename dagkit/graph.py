@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .errors import CycleError, DagkitError, choices, nearest, shown
 
@@ -26,14 +26,14 @@ class Graph:
     ids: list[str]
     index: dict[str, int]
     up: list[tuple[int, ...]]
-    down: list[list[int]]
+    down: list[Sequence[int]]
     sorted: bool
 
     @cached_property
-    def order(self) -> list[int]:
+    def order(self) -> Sequence[int]:
         """*Task order*: repeatedly the first declared task whose upstreams are all taken (Kahn with a heap)."""
         if self.sorted:
-            return list(range(len(self.ids)))
+            return range(len(self.ids))
         waiting = list(map(len, self.up))
         ready = [i for i, n in enumerate(waiting) if not n]
         order = []
@@ -103,7 +103,7 @@ def compile_graph(tasks: Mapping[str, Task], dag_id: str) -> Graph:
     ids = list(tasks)
     index = {task_id: i for i, task_id in enumerate(ids)}
     up: list[tuple[int, ...]] = []
-    down: list[list[int]] = [[] for _ in ids]
+    down: list[Any] = [()] * len(ids)                     # most tasks of a wide Dag lead nowhere: no list for them
     sorted_already = True
     for i, task in enumerate(tasks.values()):
         if not task.upstream:
@@ -118,7 +118,10 @@ def compile_graph(tasks: Mapping[str, Task], dag_id: str) -> Graph:
             ups = tuple(dict.fromkeys(ups))
         up.append(ups)
         for u in ups:
-            down[u].append(i)
+            if down[u]:
+                down[u].append(i)
+            else:
+                down[u] = [i]
             if u >= i:
                 sorted_already = False
     graph = Graph(ids, index, up, down, sorted_already)

@@ -50,7 +50,7 @@ class Trace:
         self.scenario = scenario
         self._plans, self._runs = plans, runs
         self._initial: bytes = columns["initial"]
-        self._task_of: list[int] = columns["task_of"]
+        self._task_of: Sequence[int] = columns["task_of"]
         self._run_of: list[Run] = columns["run_of"]
         self._map_index: dict[int, int] = columns["map_index"]
         self._born: dict[int, int] = columns["born"]

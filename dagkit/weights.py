@@ -10,7 +10,7 @@ Every relative counts once, however many paths lead to it (recorded from Airflow
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from .dag import Dag
 from .graph import Graph
@@ -40,22 +40,22 @@ def weight_totals(graph: Graph, weights: Sequence[int], rules: Sequence[str]) ->
     """
     totals = list(weights)
     if "downstream" in rules:
-        after = _with_relatives(graph.down, graph.up, graph.order[::-1], weights)
+        after = _with_relatives(graph, graph.down, graph.up, weights)
         totals = [a if rule == "downstream" else t for t, a, rule in zip(totals, after, rules, strict=True)]
     if "upstream" in rules:
-        before = _with_relatives(graph.up, graph.down, graph.order, weights)
+        before = _with_relatives(graph, graph.up, graph.down, weights)
         totals = [b if rule == "upstream" else t for t, b, rule in zip(totals, before, rules, strict=True)]
     return totals
 
 
-def _with_relatives(near: Neighbours, back: Neighbours, order: Sequence[int], weights: Sequence[int],
-                    ) -> list[int]:
-    """Each task's weight and that of all it reaches along ``near``.
+def _with_relatives(graph: Graph, near: Neighbours, back: Neighbours, weights: Sequence[int]) -> list[int]:
+    """Each task's weight and that of all it reaches along ``near``, of which ``back`` is the reverse.
 
-    ``order`` has near tasks first, ``back`` is the reverse of ``near``. A neighbour is *exclusive* if it and
-    all it reaches are reached only through this task. With at most one neighbour that is not, nothing is met
-    twice and totals simply add up: chains and trees need no more. Only the other tasks need sets.
+    A neighbour is *exclusive* if it and all it reaches are reached only through this task. With at most one
+    neighbour that is not, nothing is met twice and totals simply add up: chains and trees need no more. Only the
+    other tasks need sets.
     """
+    order = graph.order if near is graph.up else graph.order[::-1]     # near tasks first
     alone = [False] * len(weights)      # nothing it reaches is reached from elsewhere
     overlapping = []
     for i in order:
@@ -63,7 +63,10 @@ def _with_relatives(near: Neighbours, back: Neighbours, order: Sequence[int], we
         alone[i] = not shared
         if shared > 1:
             overlapping.append(i)
-    sums = _set_sums(near, order, weights, overlapping) if overlapping else {}
+    sums = {}
+    if overlapping:
+        by_wave = list(chain.from_iterable(graph.waves))
+        sums = _set_sums(near, by_wave if near is graph.up else by_wave[::-1], weights, overlapping)
     totals = list(weights)
     for i in order:
         totals[i] += sums[i] if i in sums else sum([totals[n] for n in near[i]])
@@ -74,8 +77,10 @@ def _set_sums(near: Neighbours, order: Sequence[int], weights: Sequence[int], wa
               ) -> dict[int, int]:
     """For each wanted task, the weights of the set of all it reaches.
 
-    A set is the bits of one integer, dropped after its last use. To bound the memory, relatives are counted a
-    block of positions at a time: a task only reaches earlier positions, so each pass starts at its block.
+    ``order`` goes wave by wave, near tasks first, so a set is most often *everything* up to some position and a few
+    tasks beyond it. It is kept like that: how many positions from the first are full, and the bits of one integer
+    for the rest. A set is dropped after its last use. To bound the memory, relatives are counted a block of
+    positions at a time: a task only reaches earlier positions, so each pass starts at its block.
     """
     members = _reached(near, order, wanted)
     place = {i: p for p, i in enumerate(members)}
@@ -85,18 +90,28 @@ def _set_sums(near: Neighbours, order: Sequence[int], weights: Sequence[int], wa
     size = max(64, 8 * BLOCK_BYTES // alive)
     for begin in range(0, len(members), size):
         end = min(begin + size, len(members))
-        weigh = _scales([weights[i] for i in members[begin:end]])
-        sets = [0] * len(members)
+        inside = [weights[i] for i in members[begin:end]]
+        weigh, up_to = _scales(inside), [0, *accumulate(inside)]
+        sets: list[tuple[int, int]] = [(0, 0)] * len(members)
         for p in range(begin, len(members)):
-            reached = 0
-            for q in nexts[p]:
-                reached |= sets[q]
-            if reached and members[p] in sums:
-                sums[members[p]] += weigh(reached)
-            sets[p] = reached | 1 << p - begin if p < end else reached
+            full, bits = _union([sets[q] for q in nexts[p]])
+            if members[p] in sums:
+                sums[members[p]] += up_to[full] + weigh(bits, full)
+            if p < end:
+                full, bits = _union([(full, bits | 1 << p - begin - full)])
+            sets[p] = full, bits
             for q in last_used[p]:
-                sets[q] = 0
+                sets[q] = 0, 0
     return sums
+
+
+def _union(sets: list[tuple[int, int]]) -> tuple[int, int]:
+    """All that is in any of the sets, as (positions that are full, bits of those from there on)."""
+    full, bits = max(sets, default=(0, 0))
+    for other, more in sets:
+        bits |= more >> full - other
+    ones = (~bits & bits + 1).bit_length() - 1
+    return full + ones, bits >> ones
 
 
 def _last_uses(nexts: Neighbours) -> tuple[list[list[int]], int]:
@@ -124,14 +139,18 @@ def _reached(near: Neighbours, order: Sequence[int], wanted: Sequence[int]) -> l
     return [i for i in order if marked[i]]
 
 
-def _scales(weights: Sequence[int]) -> Callable[[int], int]:
-    """A function that sums the weights of a set of positions: one count for each binary digit in them."""
+def _scales(weights: Sequence[int]) -> Callable[[int, int], int]:
+    """A function that sums the weights of the positions in ``bits``, counted from position ``first``.
+
+    One count for each binary digit that is in any of the weights.
+    """
     least = min(weights)
     if least == max(weights):
-        return lambda bits: least * bits.bit_count()
+        return lambda bits, first: least * bits.bit_count()
     digits = []
     for digit in range((max(weights) - least).bit_length()):
         mask = int("".join("1" if w - least >> digit & 1 else "0" for w in reversed(weights)), 2)
         if mask:
             digits.append((1 << digit, mask))
-    return lambda bits: least * bits.bit_count() + sum([v * (bits & mask).bit_count() for v, mask in digits])
+    return lambda bits, first: bits and least * bits.bit_count() + sum(
+        [v * (bits & mask >> first).bit_count() for v, mask in digits])

@@ -79,7 +79,7 @@ class Sim:
         self.state = bytearray()
         self.tries = array("i")
         self.pending: list[int] = []
-        self.task_of: list[int] = []
+        self.task_of = array("I")
         self.run_of: list[Run] = []
         self.rank: Sequence[int] = range(0)
         self.map_index: dict[int, int] = {}

@@ -95,7 +95,7 @@ class Need(NamedTuple):
 
 def needs_of(scenario: Scenario, plan: Plan, run_no: int, cls: int) -> list[Need]:
     """Every limit a class of tasks meets, in the order Airflow checks them. An unknown pool has no places."""
-    pool, slots, executor, _, (per_dag, per_run), task = plan.classes[cls]
+    pool, slots, executor, _, per_dag, per_run, task = plan.classes[cls]
     config, dag_id = scenario.config, plan.dag.dag_id
     found = scenario.pools.get(pool)
     cap = 0 if found is None else UNLIMITED if found.slots == -1 else found.slots
@@ -127,9 +127,7 @@ def make_ready(sim: Sim, ti: int, run: Run, task: int) -> None:
     """A TI became scheduled: it joins its head, and the walk if it is now that head's first."""
     plan = run.plan
     head = run.heads.get(plan.cls[task]) or head_of(sim, run, plan.cls[task])
-    ready_key = plan.ready_key[task] + ti
-    if sim.map_index:
-        ready_key += (sim.map_index.get(ti, -1) + 1) << 64
+    ready_key = plan.ready_key(task, sim.map_index.get(ti, -1), ti)
     ready = head.ready
     if ti in sim.limits.left:
         sim.limits.left.discard(ti)

@@ -31,8 +31,8 @@ def relevant(sim: Sim, ti: int, run: Run, upstream: int) -> Sequence[int]:
     if not run.instances:
         return (run.ti[upstream],)
     plan, task = run.plan, sim.task_of[ti]
-    group = plan.group[task]
-    if group is None or plan.group[upstream] != group or upstream not in run.instances:
+    group = plan.group.get(task)
+    if group is None or plan.group.get(upstream) != group or upstream not in run.instances:
         return run.tis(upstream)
     index = sim.map_index.get(ti, -1)
     if index >= 0:
@@ -45,7 +45,7 @@ def below(sim: Sim, run: Run, task: int, ti: int) -> Iterator[tuple[int, int]]:
     """(task, TI) for every TI that counts this one among its direct upstreams."""
     plan = run.plan
     for d in plan.down[task]:
-        same_group = plan.group[d] is not None and plan.group[d] == plan.group[task]
+        same_group = d in plan.group and plan.group[d] == plan.group.get(task)
         if same_group and task in run.instances:
             if d in run.instances:
                 index = sim.map_index[ti]
@@ -97,7 +97,7 @@ def recount(sim: Sim, ti: int) -> None:
 
 def sources(plan: Plan, task: int) -> Mapping[str, str | int]:
     """argument -> task_id or literal length that this task (or its group) is mapped over."""
-    expand, group = plan.tasks[task].expand, plan.group[task]
+    expand, group = plan.tasks[task].expand, plan.group.get(task)
     return expand if expand is not None else plan.dag.groups[group] if group is not None else {}
 
 
@@ -151,7 +151,7 @@ def expand(sim: Sim, ti: int) -> bool:
         recount(sim, wi)
         sim.fresh.append(wi)
     for t in range(run.plan.n):                            # members of the same group see another width now
-        if run.plan.group[task] is not None and run.plan.group[t] == run.plan.group[task] and t != task:
+        if task in run.plan.group and run.plan.group.get(t) == run.plan.group[task] and t != task:
             for wi in run.tis(t):
                 recount(sim, wi)
                 sim.fresh.append(wi)

@@ -5,7 +5,9 @@ A *task number* is a position in task order, so upstream tasks always have small
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from ..dag import Dag
@@ -29,26 +31,28 @@ class Plan:
     def __init__(self, dag: Dag, number: int):
         graph = dag.graph
         self.dag, self.number, self.n = dag, number, len(graph.ids)
-        place = [0] * self.n
-        for task_number, declared in enumerate(graph.order):
-            place[declared] = task_number
-        self.ids = [graph.ids[i] for i in graph.order]
-        self.index = {task_id: t for t, task_id in enumerate(self.ids)}
-        by_id = dag.tasks
-        self.tasks = tasks = [by_id[task_id] for task_id in self.ids]
-        self.up = [tuple([place[u] for u in graph.up[i]]) for i in graph.order]
-        self.down = [tuple(sorted([place[d] for d in graph.down[i]])) for i in graph.order]
-        totals = weight_totals(graph, [by_id[i].priority_weight for i in graph.ids],
-                               [by_id[i].weight_rule for i in graph.ids])
-        self.weight = [totals[i] for i in graph.order]
-        self.duration = [1 if t.duration == 1 else ticks(t.duration, f"task '{shown(t.task_id)}': duration")
-                         for t in tasks]
+        totals = weight_totals(graph, [t.priority_weight for t in dag], [t.weight_rule for t in dag])
+        self.ids, self.index, self.up, self.weight = graph.ids, graph.index, graph.up, totals
+        self.down: list[Sequence[int]] = graph.down
+        self.tasks = tasks = list(dag)
+        if not graph.sorted:                                     # else the numbers of the graph will do
+            order = graph.order
+            place = [0] * self.n
+            for task_number, declared in enumerate(order):
+                place[declared] = task_number
+            self.ids, self.weight = [graph.ids[i] for i in order], [totals[i] for i in order]
+            self.index = {task_id: t for t, task_id in enumerate(self.ids)}
+            self.tasks = tasks = [tasks[i] for i in order]
+            self.up = [tuple([place[u] for u in graph.up[i]]) for i in order]
+            self.down = [tuple(sorted([place[d] for d in graph.down[i]])) for i in order]
+        self.duration = [t.duration if type(t.duration) is int and t.duration >= 1
+                         else ticks(t.duration, f"task '{shown(t.task_id)}': duration") for t in tasks]
         self.rule = [t.trigger_rule for t in tasks]
         # Upstreams still to be decided; `always` waits for none of them.
         self.countdown = [0 if rule == "always" else len(up) for rule, up in zip(self.rule, self.up, strict=True)]
-        self.roots = [t for t, left in enumerate(self.countdown) if not left]
-        self.step = {outcome: _steps(self.rule, outcome) for outcome in OUTCOMES}
-        self.numbers = list(range(self.n))
+        self.roots = array("I", [t for t, left in enumerate(self.countdown) if not left])
+        self.step = _steps(self.rule)
+        self.numbers = range(self.n)
         self._classes()
         self._relations()
         self._order_keys()
@@ -57,10 +61,11 @@ class Plan:
         """Tasks that every limit treats alike form a class; only one of a class need be asked whether it fits."""
         known: dict[tuple[Any, ...], int] = {}
         self.cls = []
-        for t, task in enumerate(self.tasks):
-            cap = task.max_active_tis_per_dag, task.max_active_tis_per_dagrun
-            kind = (task.pool, task.pool_slots, task.executor, task.queue, cap, t if any(cap) else -1)
-            self.cls.append(known.setdefault(kind, len(known)))
+        treated = attrgetter("pool", "pool_slots", "executor", "queue", "max_active_tis_per_dag",
+                             "max_active_tis_per_dagrun")
+        for t, kind in enumerate(map(treated, self.tasks)):
+            own = t if kind[4] or kind[5] else -1                # a task with a cap of its own is a class of its own
+            self.cls.append(known.setdefault((*kind, own), len(known)))
         self.classes = list(known)
 
     def _relations(self) -> None:
@@ -71,7 +76,7 @@ class Plan:
         self.indirect_setups, self.scope = relations.setups(self)
         self.leaves = relations.effective_leaves(self)
         tasks = self.tasks
-        self.group = [task.task_group for task in tasks]
+        self.group = {t: task.task_group for t, task in enumerate(tasks) if task.task_group is not None}
         self.mapped = {t for t, task in enumerate(tasks) if task.expand is not None or task.task_group is not None}
         over = [s for t in tasks if t.expand for s in t.expand.values()]
         over += [s for sources in self.dag.groups.values() for s in sources.values()]
@@ -90,8 +95,8 @@ class Plan:
         # contested: a task that may already run when a branch leaves it out or a setup above it fails.
         self.contested = any(self.rule[t] in STARTS_EARLY for t in {*self.skipped_by, *self.indirect_setups})
         # fast: a countdown of exactly zero means run, with nothing else to ask.
-        self.fast = [RUNS_AT_ZERO[rule] and t not in special and not tasks[t].is_teardown
-                     for t, rule in enumerate(self.rule)]
+        self.fast = bytes([RUNS_AT_ZERO[rule] and t not in special and not tasks[t].is_teardown
+                           for t, rule in enumerate(self.rule)])
         # scripted: tasks whose try does not simply end in success (outcomes given by label are added later).
         self.scripted = {t for t, task in enumerate(tasks) if task.execution_timeout is not None or task.wait is not None} \
             | set(self.skips) | self.producers
@@ -105,15 +110,26 @@ class Plan:
         self.odd_length |= tasks
 
     def _order_keys(self) -> None:
-        """ready_key[t] + ti orders the ready TIs of one class in one run; see limits.Head."""
+        """turn: the rank of each task's weight, heaviest first; see ``ready_key``."""
         distinct = {w: i for i, w in enumerate(sorted(set(self.weight), reverse=True))}
-        self.ready_key = [(distinct[w] << 88) | (t << 40) for t, w in enumerate(self.weight)]
+        self.turn = [distinct[w] for w in self.weight]
+
+    def ready_key(self, task: int, map_index: int, ti: int) -> int:
+        """Orders the ready TIs of one class in one run: by weight, map index (-1: none), task, and the TI itself."""
+        return (((self.turn[task] << 24 | map_index + 1) << 24 | task) << 40) | ti
 
 
-def _steps(rules: Sequence[str], outcome: int) -> list[int]:
-    """By how much one upstream with this outcome lowers the countdown of each task."""
-    size = {rule: 0 if rule == "always" else 1 + DECIDED * (outcome in early) for rule, early in EARLY.items()}
-    return [size[rule] for rule in rules]
+def _steps(rules: Sequence[str]) -> dict[int, list[int]]:
+    """For each outcome, by how much one upstream with it lowers the countdown of each task."""
+    used, columns = dict.fromkeys(rules), {}
+    steps = {}
+    for outcome in OUTCOMES:
+        size = {rule: 0 if rule == "always" else DECIDED + 1 if outcome in EARLY[rule] else 1 for rule in used}
+        kind = tuple(size.values())
+        if kind not in columns:                                  # outcomes that count alike share a column
+            columns[kind] = [size[rule] for rule in rules]
+        steps[outcome] = columns[kind]
+    return steps
 
 
 def _reverse(relation: dict[int, tuple[int, ...]], direct: list[tuple[int, ...]] | None) -> dict[int, tuple[int, ...]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .plan import Plan
 
 
-def reach(neighbours: list[tuple[int, ...]], start: int) -> set[int]:
+def reach(neighbours: Sequence[Sequence[int]], start: int) -> set[int]:
     """All tasks reached from ``start`` (itself left out), walking up or down."""
     seen: set[int] = set()
     stack = list(neighbours[start])
@@ -77,12 +79,13 @@ def setups(plan: Plan) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[int,
     return indirect, scope
 
 
-def effective_leaves(plan: Plan) -> list[int]:
+def effective_leaves(plan: Plan) -> Sequence[int]:
     """The tasks whose states decide the run: nothing follows them but ignorable teardowns.
 
     A teardown is ignorable unless on_failure_fail_dagrun. A Dag of teardowns only keeps its plain leaves.
     Source: DagRun.update_state of Airflow 3.3.2.
     """
     ignorable = {t for t, task in enumerate(plan.tasks) if task.is_teardown and not task.on_failure_fail_dagrun}
-    leaves = [t for t in range(plan.n) if t not in ignorable and all(d in ignorable for d in plan.down[t])]
-    return leaves or [t for t in range(plan.n) if not plan.down[t]]
+    down = plan.down
+    leaves = array("I", [t for t in range(plan.n) if t not in ignorable and all(d in ignorable for d in down[t])])
+    return leaves or array("I", [t for t in range(plan.n) if not down[t]])

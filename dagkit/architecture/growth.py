@@ -71,7 +71,7 @@ class Growth:
         told = [f"{self.rows_per_day:,} rows of task_instance a day; after {self.days} days {self.rows:,}",
                 f"{self.on_disk:.0%} of reads go to disk; a pass of the scheduler takes {self.loop_seconds:.2f} s",
                 "assumed:"]
-        assumed = [f"  {name} = {value:g}: {ASSUMPTIONS[name][1]}" for name, value in self.assumed.items()]
+        assumed = [f"  {name} = {value:,.0f}: {ASSUMPTIONS[name][1]}" for name, value in self.assumed.items()]
         return "\n".join([*told, *assumed])
 
 

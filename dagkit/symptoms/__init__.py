@@ -14,7 +14,8 @@ from .causes import CAUSES, Cause
 from .deployment import COMPONENTS, Broken, broken
 from .game import Symptom, symptom
 from .incident import Incident, incident
+from .panel import Drill, Game
 from .readings import Reading, readings
 
-__all__ = ["CAUSES", "COMPONENTS", "Broken", "Cause", "Incident", "Reading", "Symptom", "broken", "incident", "readings",
-           "symptom"]
+__all__ = ["CAUSES", "COMPONENTS", "Broken", "Cause", "Drill", "Game", "Incident", "Reading", "Symptom", "broken",
+           "incident", "readings", "symptom"]

@@ -25,16 +25,46 @@ def admit(sim: Sim) -> list[int]:
     size = max_tis(config.max_tis_per_query, config.parallelism * config.schedulers, held, _open_slots(sim))
     if size <= 0 or not limits.walk:
         return []
-    table = Table(sim)
-    rows = select(table.query, limits, size)
-    for row in rows:
-        sim.state[row.ti] = QUEUED
-    table.put_back({row.ti for row in rows})
-    if rows and limits.walk:
+    queued = _from_one_head(sim, size)
+    if not queued:
+        table = Table(sim)
+        queued = [row.ti for row in select(table.query, limits, size)]
+        table.put_back(set(queued))
+    for ti in queued:
+        sim.state[ti] = QUEUED
+    if queued and limits.walk:
         sim.calendar.look[sim.now + 1]        # the next loop looks at what the window left out
         if size == config.max_tis_per_query and sim.window_cut is None:
             sim.window_cut = sim.now
-    return [row.ti for row in rows]
+    return queued
+
+
+def _from_one_head(sim: Sim, size: int) -> list[int]:
+    """What the window takes where all its rows are of one head: as many of the first as every limit has room for.
+
+    The rows behind them ask for the same and would be refused, so they need not be read. [] where this does not hold.
+    """
+    limits = sim.limits
+    key, head, gate = limits.walk[0]
+    if len(limits.walk) > 1 or head.key is not key or paused_gate(sim, head) is not None:
+        return []
+    if gate is not None and (limits.parked[gate[0]] or {}).get(gate[1]):
+        return []
+    used, cap = limits.used, limits.cap
+    room = min([size, *((cap[number] - used[number]) // places for number, places in head.needs if places)])
+    queued: list[int] = []
+    while len(queued) < room and head.ready:
+        ti = heappop(head.ready) & MASK
+        if sim.state[ti] == SCHEDULED:
+            queued.append(ti)
+    if queued:
+        for number, places in head.needs:
+            used[number] += places * len(queued)
+        limits.walk.clear()
+        place(sim, head)
+        if gate is not None:
+            pull(limits, gate)
+    return queued
 
 
 def _reopen(limits: Limits) -> None:

@@ -29,8 +29,8 @@ FINDINGS = {
                            "restart the Celery worker", "it took a task between the two looks"),
     "stuck pod": Finding(("terminating past its grace period", "no active task instance"), "delete the pod by force",
                          "it is only slow to end"),
-    "orphan pod": Finding(("no active task instance runs on it", "none is about to: the newest try is elsewhere"), "remove the pod",
-                          "its task instance is just being committed"),
+    "orphan pod": Finding(("no active task instance runs on it", "none is about to: the newest try is elsewhere"),
+                          "remove the pod", "its task instance is just being committed"),
 }
 
 

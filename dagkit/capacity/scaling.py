@@ -24,7 +24,8 @@ BOOT = 3
 BUSY = 0.7
 """The share of busy slots that ``cpu`` aims at. Assumed; the formula is that of Kubernetes' horizontal autoscaler."""
 CALM = 5
-"""Minutes for which fewer must have been wanted before any are taken away (300 s in KEDA and in the autoscaler)."""
+"""Minutes for which fewer must have been wanted before any are taken away: the 300 s window of the autoscaler, which
+KEDA uses too."""
 GRACE = 10
 """Minutes in which a worker that is taken away may finish what it runs (600 s in Airflow's own chart)."""
 END = 90

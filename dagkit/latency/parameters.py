@@ -48,7 +48,7 @@ _ALL = (
     Parameter("row_cost", math.nan, "s per task", "calibrated", "what a resident task adds to each pass; solved from "
               "23.582 s at 50,000"),
     # ---- the hinted path
-    Parameter("heartbeat", 5.0, "s", "given", "a running task's supervisor reports so often"),
+    Parameter("heartbeat", 5.0, "s", "given", "[workers] min_heartbeat_interval: how often a task's supervisor reports"),
     Parameter("fallback", 1.0, "s", "given", "the slow scan behind the hints: usually within a second"),
     Parameter("hint", 0.005, "s", "assumed", "publish a hint and wake somebody", 0.001, 0.02),
     Parameter("warm_fork", 0.03, "s", "assumed", "fork a warm parent, move to running", 0.008, 0.08),

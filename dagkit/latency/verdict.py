@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from ..errors import DagkitError
 from .model import FITTED, Model
@@ -36,7 +37,7 @@ FIGURES = (
 )
 
 
-def predictions(model: Model | None = None) -> list[dict[str, object]]:
+def predictions(model: Model | None = None) -> list[dict[str, Any]]:
     """Published and modelled figures side by side, with the error in percent, whatever it is.
 
     A figure the model was solved with says ``fitted``: its error of 0 means nothing. A sustained number is what a

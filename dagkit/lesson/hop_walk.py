@@ -27,7 +27,7 @@ class HopWalk(anywidget.AnyWidget):
 
     _esm = HERE / "hop_walk.js"
     _css = css() + (HERE / "hop_walk.css").read_text(encoding="utf-8").strip()
-    cases = traitlets.List([]).tag(sync=True)
+    cases: traitlets.List[Any] = traitlets.List([]).tag(sync=True)
     case = traitlets.Unicode("nothing").tag(sync=True)
     fallback = traitlets.Bool(True).tag(sync=True)
     guards = traitlets.Bool(True).tag(sync=True)

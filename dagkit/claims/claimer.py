@@ -20,9 +20,9 @@ class SkipTurn(Exception):
 class Claimer:
     """work: seconds of waiting inside each transaction, for what a scheduler does between reading and writing."""
 
-    def __init__(self, stage: Stage, how: Strategy, batch: int, work: float, barrier: bool):
+    def __init__(self, stage: Stage, how: Strategy, batch: int, work: float, barrier: bool, alone: bool):
         self.stage, self.db, self.how = stage, stage.db, how
-        self.batch, self.work, self.barrier = batch, work, barrier
+        self.batch, self.work, self.barrier, self.alone = batch, work, barrier, alone
         self.claims = self.waits = self.refused = self.empty = 0
 
     def turn(self) -> None:
@@ -56,8 +56,8 @@ class Claimer:
         return ids
 
     def _note_wait(self, begun: float) -> None:
-        """A statement that took nearly as long as another's transaction has waited for a lock."""
-        self.waits += time.perf_counter() - begun > self.work * 0.8
+        """A statement that took nearly as long as another's transaction has waited for a lock; alone, nobody waits."""
+        self.waits += not self.alone and time.perf_counter() - begun > self.work * 0.8
 
     def _wait_for_all(self) -> None:
         """The barrier: nobody writes before everybody has read."""
@@ -69,7 +69,8 @@ class Claimer:
 def play(stage: Stage, command: dict[str, Any]) -> dict[str, Any]:
     """Claim until nothing is scheduled any more, or until ``seconds`` are over."""
     from psycopg.errors import LockNotAvailable
-    me = Claimer(stage, strategy(command["strategy"]), command["batch"], command["work"], command["barrier"])
+    me = Claimer(stage, strategy(command["strategy"]), command["batch"], command["work"], command["barrier"],
+                 command["alone"])
     end = time.monotonic() + command["seconds"]
     while time.monotonic() < end:
         stage.check()

@@ -58,7 +58,7 @@ class Lap:
                 "share": ", ".join(map(str, self.share))}
 
     def __str__(self) -> str:
-        return (f"{strategy(self.strategy).label:<22} {self.schedulers} schedulers: {self.rate:6.0f} claims/s, "
+        return (f"{strategy(self.strategy).label:<22} {self.schedulers} at work: {self.rate:6.0f} claims/s, "
                 f"{self.doubles} double, {self.waits} waits, {self.refused} refused, {self.left} left, "
                 f"share {', '.join(map(str, self.share))}")
 
@@ -143,7 +143,7 @@ def _lap(db: Any, cast: list[Actor], name: str, rows: int, batch: int, work: flo
     barrier = name in BARRIER and len(cast) > 1
     begun = time.perf_counter()
     for actor in cast:
-        actor.send(strategy=name, batch=batch, work=work, seconds=30, barrier=barrier)
+        actor.send(strategy=name, batch=batch, work=work, seconds=30, barrier=barrier, alone=len(cast) == 1)
     if barrier:
         for actor in cast:
             actor.hear("barrier")

@@ -44,8 +44,13 @@ class Recorded:
 
 def _table(rows: list[dict[str, Any]]) -> str:
     head = "".join(f"<th>{breaks(name)}</th>" for name in rows[0])
-    body = "".join("<tr>" + "".join(f"<td>{breaks(value)}</td>" for value in row.values()) + "</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(map(_cell, row.values()))}</tr>" for row in rows)
     return f'<div class="dl-scroll dl-table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(value: Any) -> str:
+    look = ' class="dk-num"' if isinstance(value, int) else ""
+    return f"<td{look}>{breaks(value)}</td>"
 
 
 def race() -> Recorded:
@@ -68,10 +73,11 @@ def bars() -> str:
         wide = f"{100 * lap.rate / most:.1f}%"
         lines.append(f'<div class="dl-bar"><span>{esc(name)}</span><span>{lap.schedulers}</span>'
                      f'<i style="width:{wide}"></i><b>{lap.rate:,.0f}</b></div>')
-    return ('<style>.dl-bar{display:grid;grid-template-columns:12em 1.5em minmax(4em,24em) 4em;gap:8px;align-items:center;'
+    return ('<style>.dl-bars{margin:0 0 14px}.dl-bar{display:grid;grid-template-columns:12em 1.5em minmax(4em,24em) 4em;gap:8px;align-items:center;'
             "margin:2px 0}.dl-bar i{height:14px;border-radius:3px;background:var(--dl-accent)}.dl-bar span+span{text-align:right}"
             ".dl-bar b{font-weight:650;font-variant-numeric:tabular-nums}</style>"
-            "<p><b>Rows claimed per second, with 1, 2 and 4 schedulers</b></p>" + "".join(lines))
+            "<p><b>Rows claimed per second, with 1, 2 and 4 schedulers</b></p>"
+            f'<div class="dl-bars">{"".join(lines)}</div>')
 
 
 def measure(now: bool) -> None:
@@ -183,9 +189,9 @@ MAP = Chart(
         Edge("job", "scheduler B", "who is silent?", "B takes over the rows of the dead, each of them locked with SKIP LOCKED, "
              "so one heir wins.", "Too short a threshold: the living are robbed. Too long: their tasks wait."),
     ),
-    places={"scheduler A": (0, 0.5), "scheduler B": (0, 2.5), "dag_run": (1, 0), "advisory lock": (1, 1), "job": (1, 3),
-            "slot_pool": (2, 1), "task_instance": (2, 2), "executor": (2, 3)},
-    sides={("job", "scheduler B"): ("left", "bottom", 60), ("scheduler A", "job"): ("bottom", "left", 70)},
+    places={"scheduler A": (0, 0.5), "scheduler B": (2, 0.5), "dag_run": (1, 0), "advisory lock": (1, 1),
+            "slot_pool": (1, 2), "task_instance": (1, 3), "executor": (1, 4), "job": (1, 5)},
+    sides={("scheduler A", "job"): ("bottom", "left", 150), ("job", "scheduler B"): ("right", "bottom", 150)},
     shades={},
 )
 
@@ -254,7 +260,7 @@ ASKS = {
                                     "turns were skipped. This step is not what several schedulers make faster.",
             "several times as fast": "It would be if each took rows of its own. But pools have to be counted by one at a time.",
         }, answer=lambda: told_speed("airflow")),
-    "killed": Question(
+    "scheduler_killed": Question(
         "A scheduler has committed {held} rows as queued. Before it hands them over it is killed (SIGKILL). When do they "
         "start?", {
             "at once, when its connection breaks": "That is so for what was **not** committed. These rows are.",
@@ -262,7 +268,7 @@ ASKS = {
                                           "that is 30 seconds; here {threshold}, and it took {after}.",
             "never": "They carry the name of who took them. Who finds that one silent may take them over.",
         }, answer=_after_death),
-    "cut_off": Question(
+    "scheduler_cut_off": Question(
         "Not dead, only cut off: its rows have been taken over and run. Now it comes back and hands over what it had. "
         "With a guard on that, what happens?", {
             "its rows start a second time": "Without the guard, yes: {bare_twice} of them did.",

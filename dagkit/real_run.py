@@ -11,6 +11,7 @@ from typing import Any
 
 from .errors import DagkitError, choices, quoted, shown
 from .formats.loaded import Loaded
+from .recorded import left_out
 from .task import is_number
 from .trace import Trace
 
@@ -82,7 +83,8 @@ def _rows(trace: Trace, recorded: Loaded, tick_seconds: float) -> list[dict[str,
         start = first.get(label)
         made.append({
             "task": label, "state": state, "real_state": real_state, "tries": tries.get(label), "real_tries": real_tries,
-            "start": None if start is None else (start - 1) * tick_seconds, "real_start": row.start if row else None,
+            "start": None if start is None else (start - 1) * tick_seconds,
+            "real_start": None if row is None or left_out(row) else row.start,
             "agrees": state == real_state and real_tries in (None, tries.get(label)) and label in states})
     return made
 

@@ -98,8 +98,13 @@ def against_ideal(loaded: Loaded, slots: int | None = None) -> Actual:
 
 
 def did_run(row: TaskRun) -> bool:
-    """Whether it has a start and an end, and not only the moment at which it was left out."""
-    return row.start is not None and row.end is not None and not (row.state in _NOT_RUN and row.end <= row.start)
+    """Whether a start and an end of it are recorded."""
+    return row.start is not None and row.end is not None and not left_out(row)
+
+
+def left_out(row: TaskRun) -> bool:
+    """Whether it was skipped or given up without running: its start and end are the moment of that."""
+    return row.state in _NOT_RUN and row.start is not None and row.end is not None and row.end <= row.start
 
 
 def _as_run(shape: Dag, ran: list[TaskRun]) -> Dag:

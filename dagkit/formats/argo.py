@@ -20,6 +20,7 @@ NAME = "argo"
 TITLE = "Argo workflow"
 DEFINITION = "https://argo-workflows.readthedocs.io/en/latest/fields/"
 
+_GRAPHS = ("dag", "steps", "containerSet")
 _KINDS = ("Workflow", "WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow")
 
 
@@ -47,6 +48,10 @@ def read(source: Source, data: Any = None, *, template: str | None = None, stric
     body = _template(draft, spec, templates, template)
     if as_dict(body.get("dag")):
         _read_dag(draft, as_dict(body["dag"]), templates, strict)
+    elif as_dict(body.get("containerSet")):
+        containers = as_dict(body["containerSet"]).get("containers")
+        _read_dag(draft, {"tasks": containers}, {}, strict)
+        draft.note("The containers of one pod were read as tasks; they share its resources.")
     else:
         _read_steps(draft, as_list(body.get("steps")), templates)
     _remarks(draft, spec, templates)
@@ -63,7 +68,14 @@ def _template(
     draft: Draft, spec: dict[str, Any], templates: dict[str, Any], wanted: str | None
 ) -> dict[str, Any]:
     """The template asked for, else the entrypoint, else the first that has a dag or steps."""
-    graphs = [name for name, body in templates.items() if body.get("dag") or body.get("steps")]
+    graphs = [name for name, body in templates.items() if any(body.get(key) for key in _GRAPHS)]
+    elsewhere = label(as_dict(spec.get("workflowTemplateRef")).get("name"))
+    if not graphs and elsewhere:
+        raise draft.source.bad(
+            "a workflow with its templates",
+            f"a reference to the WorkflowTemplate '{shown(elsewhere)}'",
+            "Load the file of that template.",
+        )
     if not graphs:
         found = choices(templates) or "no templates"
         raise draft.source.bad(

@@ -153,7 +153,7 @@ def _items(part: Any) -> list[tuple[str, dict[str, Any]]]:
 
 def _depends(node_id: str, data: dict[str, Any], node: dict[str, Any]) -> list[str]:
     depends = node.get("depends_on")
-    if isinstance(depends, dict) and "nodes" in depends:
+    if isinstance(depends, dict) and isinstance(depends.get("nodes"), list):
         depends = depends["nodes"]
     elif not isinstance(depends, list):
         depends = as_dict(data.get("parent_map")).get(node_id)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from ..dag import Dag
 from ..errors import shown
-from .dot_parse import Parser, matches_text
+from .dot_parse import Parser, log_before, matches_text
 from .draft import Draft, seconds
 from .loaded import Loaded
 from .source import Source
@@ -45,7 +46,8 @@ _ESCAPES = {"n": " ", "l": " ", "r": " "}
 
 def read(source: Source) -> Loaded:
     """The Dag of a DOT graph, where ``a -> b`` is a before b. A node's ``duration`` counts, if a number."""
-    parser = Parser(source)
+    start = log_before(source.text)
+    parser = Parser(replace(source, text=source.text[start:]))
     parser.parse()
     draft = Draft(NAME, source, parser.name or None)
     names = _names(draft, parser.nodes)
@@ -55,6 +57,8 @@ def read(source: Source) -> Loaded:
     _drop_joins(draft, parser.nodes, upstream)
     for node, ups in upstream.items():
         draft.task(names[node], [names[up] for up in ups], seconds(parser.nodes[node].get("duration")))
+    if start:
+        draft.note("The lines before the graph were taken for messages of a tool and ignored.")
     draft.note("An arrow was read as: left before right. Colours, shapes and clusters were ignored.")
     return draft.finish()
 

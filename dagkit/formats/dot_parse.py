@@ -25,6 +25,7 @@ _TOKEN = re.compile(
 _SPACE = r"(?:\s|//[^\n]*\n|/\*(?:[^*]|\*(?!/))*+\*/|#[^\n]*\n)*+"
 
 
+_LOG = re.compile(r"(?:(?!(?:strict\s+)?(?:di)?graph\b)[A-Z][^\n{}\"<>]*\n+){1,20}(?=(?:strict\s+)?digraph\b)")
 _HEAD = re.compile(rf"{_SPACE}(?:strict\s+)?(?:di)?graph\b[^{{;]*\{{", re.IGNORECASE)
 
 
@@ -46,8 +47,14 @@ class Token(NamedTuple):
 
 
 def matches_text(text: str) -> bool:
-    """``digraph {`` or ``strict digraph name {`` after comments."""
-    return bool(_HEAD.match(text[:100_000]))
+    """``digraph {`` or ``strict digraph name {`` after comments, or after a few lines of a log."""
+    return bool(_HEAD.match(text[log_before(text) :][:100_000]))
+
+
+def log_before(text: str) -> int:
+    """Where the graph begins, if a tool's messages were caught in front of it (``snakemake --dag 2>&1``)."""
+    found = _LOG.match(text[:10_000])
+    return found.end() if found else 0
 
 
 def tokens(source: Source) -> Iterator[Token]:

@@ -24,6 +24,7 @@ _MARKS = re.compile(rf"({QUOTED}|{OPEN}|-+>|=+>|>>|→|,)")
 _SIMPLE = re.compile(r"([\w.]+)\s*->\s*([\w.]+)\Z")
 _PAIR = re.compile(r"[\w.\"][^\s:{}]*(?:\s+[\w.\"][^\s:{}]*)?\Z")  # YAML's "key: value" is no pair of names
 _WORDS = re.compile(rf"{QUOTED}|\S+")
+_MERMAID = re.compile(r"(?:flowchart|graph)[ \t]+(?:TB|TD|BT|LR|RL)[ \t]*;?$")
 
 
 def matches_text(text: str) -> bool:
@@ -48,6 +49,9 @@ def read(source: Source) -> Loaded:
         line = line.strip().removesuffix(";")
         if not line or line.startswith("#"):
             continue
+        if not draft.specs and _MERMAID.match(line):
+            raise source.bad("an edge list", "Mermaid, which the kit writes and does not read",
+                             "Drop its first line and keep plain lines a -> b.")
         simple = _SIMPLE.match(line)
         if simple:
             draft.edge(simple[1], simple[2])

@@ -37,6 +37,7 @@ _GLOBAL = (
 _JOB_KEYS = ("script", "trigger", "extends", "run", "stage", "needs", "rules")
 _DEFAULT_STAGES = ("build", "test", "deploy")
 _COPY = re.compile(r"(?: \d+/\d+|: \[.*\])\Z", re.DOTALL)  # what GitLab adds to the name of a parallel copy
+_INPUT = re.compile(r"\$\[\[\s*inputs\.([\w-]+)[^\]]*\]\]")
 _MAX_EXTENDS = 11  # levels, as GitLab allows
 
 Job = dict[str, Any]
@@ -54,7 +55,7 @@ def matches(data: Any) -> bool:
 
 def read(source: Source, data: Any = None) -> Loaded:
     """The Dag of a pipeline. Raises FormatError for a need that is no job, when no include could hold it."""
-    documents = [data] if data is not None else parse_yaml(source)
+    documents = [data] if data is not None and "$[[" not in source.text else parse_yaml(source)
     data = as_dict(next((d for d in documents if matches(d)), next(iter(documents), None)))
     draft = Draft(NAME, source)
     jobs = _jobs(draft, data)
@@ -67,7 +68,7 @@ def read(source: Source, data: Any = None) -> Loaded:
         *(label(s) for s in as_list(data.get("stages", data.get("types"))) or _DEFAULT_STAGES),
         ".post",
     ]
-    place = _places(draft, jobs, stages)
+    place = _places(draft, jobs, stages, _inputs(documents), bool(data.get("include")))
     instances = {name: _instances(draft, name, job) for name, job in jobs.items()}
     before = _before(jobs, place)
     for name, job in jobs.items():
@@ -76,7 +77,7 @@ def read(source: Source, data: Any = None) -> Loaded:
         else:
             upstream = _upstream(draft, name, job, jobs, instances, bool(data.get("include")))
         for instance in instances[name]:
-            draft.task(instance, upstream, **_parameters(job))
+            draft.task(instance, upstream, **_parameters(job, as_dict(data.get("default"))))
     _remarks(draft, data, jobs)
     return draft.finish()
 
@@ -140,8 +141,16 @@ def _referred(data: dict[str, Any], value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _places(draft: Draft, jobs: dict[str, Job], stages: list[str]) -> dict[str, int | None]:
-    """The number of each job's stage; None where only an unknown template could tell."""
+def _inputs(documents: list[Any]) -> dict[str, str]:
+    """Defaults of the inputs that a template declares: ``spec: inputs: stage: default: test``."""
+    declared = as_dict(as_dict(next((as_dict(d)["spec"] for d in documents if "spec" in as_dict(d)), None)).get("inputs"))
+    return {label(name): label(as_dict(one).get("default")) for name, one in declared.items()}
+
+
+def _places(
+    draft: Draft, jobs: dict[str, Job], stages: list[str], inputs: dict[str, str], include: bool
+) -> dict[str, int | None]:
+    """The number of each job's stage; None where only an unknown template, input or included file could tell."""
     places: dict[str, int | None] = {}
     guessed: list[str] = []
     unknown: list[str] = []
@@ -152,7 +161,11 @@ def _places(draft: Draft, jobs: dict[str, Job], stages: list[str]) -> dict[str, 
             (guessed if stage else unknown).append(name)
             places[name] = stages.index(stage) if stage else None
             continue
-        stage = stage or "test"
+        stage = _INPUT.sub(lambda found: inputs.get(found[1], ""), stage or "test") or "?"
+        if stage not in stages and (include or stage == "?"):
+            unknown.append(name)
+            places[name] = None
+            continue
         if stage not in stages:
             raise draft.source.bad(
                 "stages that are listed",
@@ -191,7 +204,7 @@ def _upstream(
 ) -> list[str]:
     """The jobs named by ``needs``."""
     found: list[str] = []
-    for need in as_list(job["needs"]):
+    for need in _flat(job["needs"]):
         entry = need if isinstance(need, dict) else {"job": need}
         target = label(entry.get("job"))
         if "pipeline" in entry or "project" in entry or not target:
@@ -213,6 +226,11 @@ def _upstream(
                 f"Known: {choices(jobs)}.{nearest(target, jobs)}",
             )
     return found
+
+
+def _flat(needs: Any) -> list[Any]:
+    """Lists inside the list become one: that is what anchors leave behind."""
+    return [one for need in as_list(needs) for one in (need if isinstance(need, list) else [need])]
 
 
 def _chosen(entry: Job, target: str, job: Job, instances: list[str]) -> list[str]:
@@ -241,9 +259,9 @@ def _before(jobs: dict[str, Job], place: dict[str, int | None]) -> dict[int | No
     return made
 
 
-def _parameters(job: Job) -> dict[str, Any]:
-    """What has an exact counterpart: ``when: always``, and retries."""
-    retry = job.get("retry")
+def _parameters(job: Job, default: Job) -> dict[str, Any]:
+    """What has an exact counterpart: ``when: always``, and retries, which ``default`` may set for all jobs."""
+    retry = job.get("retry", None if job.get("inherit") else default.get("retry"))
     count = seconds(retry.get("max") if isinstance(retry, dict) else retry)
     made: dict[str, Any] = {"retries": count, "retry_delay": 0} if isinstance(count, int) and count else {}
     if label(job.get("when")) == "always":

@@ -199,3 +199,14 @@ def test_samples(samples_dir: Path) -> None:
         verdict = trigger_rules.evaluate(task.trigger_rule, [states[up] for up in task.upstream])
         assert (verdict == "run") == task.task_id.startswith("should-execute"), task
         states[task.task_id] = "success" if verdict == "run" else verdict
+
+
+def test_the_containers_of_a_set_are_tasks() -> None:
+    loaded = load("apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nspec:\n  entrypoint: m\n  templates:\n  - name: m\n"
+                  "    containerSet:\n      containers:\n      - {name: a}\n      - {name: b, dependencies: [a]}\n")
+    assert loaded.dag.edges == [("a", "b")] and remark(loaded, "The containers of one pod")
+
+
+def test_a_workflow_whose_templates_are_elsewhere() -> None:
+    with pytest.raises(FormatError, match="found a reference to the WorkflowTemplate 'other'. Load the file of that"):
+        load("apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nspec:\n  workflowTemplateRef: {name: other}\n")

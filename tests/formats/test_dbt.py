@@ -177,3 +177,10 @@ def test_a_folder_without_a_manifest_says_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
     with pytest.raises(FormatError, match=f"no manifest.json in folder '{tmp_path.name}'; found notes.txt"):
         load(tmp_path)
+
+
+def test_nodes_without_their_own_list_have_the_parent_map(tmp_path: Path) -> None:
+    node = {"resource_type": "model", "depends_on": {"nodes": None}, "config": {}}
+    manifest = {"metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v20.json"},
+                "nodes": {"model.p.a": node, "model.p.b": node}, "parent_map": {"model.p.b": ["model.p.a"]}}
+    assert load(json.dumps(manifest)).dag.edges == [("model.p.a", "model.p.b")]

@@ -133,3 +133,16 @@ def test_the_sample(samples_dir: Path) -> None:
     loaded = load(file)
     assert (len(loaded.dag), len(loaded.dag.edges)) == (11, 13)
     assert loaded.dag["all"].upstream == ("report",) and "fetch s: a" in loaded.dag
+
+
+def test_messages_of_the_tool_before_the_graph() -> None:
+    """``snakemake --dag 2>&1`` catches both."""
+    graph = 'digraph snakemake_dag {\n 0[label = "all"];\n 1[label = "map"];\n 1 -> 0\n}\n'
+    loaded = load(f"Building DAG of jobs...\nUsing shell: bash\n{graph}")
+    assert loaded.dag.edges == load(graph).dag.edges == [("map", "all")]
+    assert remark(loaded, "The lines before the graph")
+
+
+def test_mermaid_is_not_taken_for_an_edge_list() -> None:
+    with pytest.raises(FormatError, match="found Mermaid, which the kit writes and does not read"):
+        load("flowchart TD\n a-->b\n")

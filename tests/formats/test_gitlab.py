@@ -167,3 +167,17 @@ def test_the_sample(samples_dir: Path) -> None:
     if not file.exists():
         pytest.skip("no GitLab pipeline among the samples")
     assert edges(str(file)) == [("init", "validate"), ("validate", "build"), ("build", "deploy")]
+
+
+def test_stages_that_only_an_included_file_or_an_input_names() -> None:
+    included = load("include: other.yml\nbuild:\n  stage: compile\n  script: x\ntest:\n  stage: test\n  script: y\n")
+    assert included.dag.edges == []
+    assert remark(included, "1 job takes its stage").endswith("no order was assumed: build.")
+    text = ("spec:\n  inputs:\n    place:\n      default: deploy\n---\nmake:\n  stage: build\n  script: x\n"
+            "ship:\n  stage: $[[ inputs.place ]]\n  script: y\n")
+    assert load(text).dag.edges == [("make", "ship")]
+
+
+def test_nested_needs_and_retries_for_all_jobs() -> None:
+    loaded = load("default:\n  retry: 2\na: {script: x}\nb:\n  script: y\n  needs: [[a]]\n  retry: 0\n")
+    assert loaded.dag.edges == [("a", "b")] and [task.retries for task in loaded.dag] == [2, 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import graphlib
 import itertools
+import json
 import math
 import os
 import random
@@ -606,3 +607,28 @@ def test_from_networkx_reads_the_attribute_it_is_told_and_ignores_strangers():
     dag = from_networkx(graph, "m", duration="weight")
     assert (dag["a"].duration, dag["b"].duration, dag.edges) == (1, 4, [("a", "b")])
     assert dag.warnings == []
+
+
+OPTIMAL = json.loads((Path(__file__).parent / "data" / "optimal.json").read_text())["cases"]
+
+
+def test_greedy_schedules_beside_the_best_there_is():
+    """The optima were proved by a solver that knows nothing of the kit (tools/make_optimal.py)."""
+    ratios = []
+    for case in OPTIMAL:
+        dag, slots, best = Dag.from_dict(case["tasks"]), case["slots"], case["optimum"]
+        assert lower_bound(dag, slots) <= best <= graham_bound(dag, slots)
+        by_path = schedule(dag, slots, first="critical_path")
+        assert best <= by_path.makespan == makespan(dag, slots, first="critical_path") <= graham_bound(dag, slots)
+        assert best <= makespan(dag, slots)
+        ratios.append(by_path.makespan / best)
+    assert len(ratios) >= 80 and sum(ratios) / len(ratios) <= 1.005
+
+
+def test_the_longest_way_to_the_end_goes_first():
+    dag = Dag.from_dict({"a": {"duration": 1}, "b": {"duration": 1}, "z": {"duration": 1},
+                         "end": {"upstream": "z", "duration": 5}})
+    assert [row.task_id for row in schedule(dag, 1, first="critical_path").rows] == ["z", "end", "a", "b"]
+    assert makespan(dag, 2) == 7 and makespan(dag, 2, first="critical_path") == 6      # by name, z waits for a and b
+    with pytest.raises(DagkitError, match="first must be one of name, critical_path, not 'length'"):
+        schedule(dag, 1, first="length")

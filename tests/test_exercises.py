@@ -105,8 +105,8 @@ def test_the_student_edition_is_what_the_solutions_give() -> None:
 
 
 def test_no_solution_can_be_read_in_the_student_edition() -> None:
-    for name, text in make_exercises.editions(FOLDER).items():
-        assert "SOLUTION" not in text and '"outputs": []' in text, name
+    for name, raw in make_exercises.editions(FOLDER).items():
+        assert b"SOLUTION" not in raw and b'"outputs": []' in raw, name
 
 
 CELL = "x = 1\n### BEGIN SOLUTION\nanswer = find(x)\n### END SOLUTION\nprint(x)"

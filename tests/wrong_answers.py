@@ -309,4 +309,26 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("knee = 1", "Something waits there"),
         ("knee = '3'", "must be a whole number"),
     ],
+    "12.1": [
+        ("when_done = dk.critical_path(puzzle.posed.dag).length", "is the critical path"),
+        ("when_done = sum(task.duration for task in puzzle.posed.dag)", "one after the other"),
+        ("puzzle = dk.practice.drill('makespan', 1, 1)", "must be the drill of this task"),
+    ],
+    "12.2": [
+        # sure or not, a mistake is a mistake
+        ("def review_first(answers):\n    wrong = [a[0] for a in answers if not a[1]]\n"
+         "    return sorted(set(wrong), key=lambda n: (-wrong.count(n), n))", "a certain one twice"),
+        # in the order of the lessons
+        ("def review_first(answers): return sorted({n for n, right, _ in answers if not right})", "it should be"),
+        # certain and right is counted too
+        ("def review_first(answers):\n    points = {}\n    for n, right, sure in answers:\n"
+         "        points[n] = points.get(n, 0) + (not right) + (sure == 'certain')\n"
+         "    return sorted(points, key=lambda n: (-points[n], n))", "Only wrong answers count"),
+    ],
+    "12.3": [
+        ("talk = dk.practice.interview(seed=12, minutes=10, keep=False)\ntalk.skip()", "1 of .* questions are done"),
+        ("talk = dk.practice.interview(seed=12, minutes=10, keep=False)\nwhile not talk.over: talk.skip()",
+         "0 of .* were right.*practice.ladder"),
+        ("talk = dk.practice.interview(seed=1, minutes=10, keep=False)", "must be the interview of this task"),
+    ],
 }

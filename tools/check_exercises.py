@@ -39,6 +39,14 @@ def solution_of(path: Path) -> Path:
     return path.resolve().parent / "solutions" / path.name
 
 
+def read(path: Path) -> NotebookNode | None:
+    """A student's notebook, or None for what is none: half written, or saved as something else."""
+    try:
+        return nbformat.read(path, as_version=4)
+    except Exception:  # nbformat raises what its parsers raise
+        return None
+
+
 def prepared(student: NotebookNode, solution: NotebookNode, home: Path) -> NotebookNode:
     """A copy to run: the student's cells without outputs, the solution's checks with theirs, started in ``home``.
 
@@ -130,10 +138,13 @@ def here_first() -> Iterator[None]:
 
 def run(paths: list[Path]) -> int:
     """Check these notebooks; prints the result and returns how many are not done."""
-    report, copies = Report(), {}
+    report = Report()
+    copies: dict[str, NotebookNode] = {}
     with tempfile.TemporaryDirectory(prefix="dagkit-exercises-") as folder:
         for path in paths:
-            student = nbformat.read(path, as_version=4)
+            student = read(path)
+            if student is None:
+                continue
             solution = nbformat.read(solution_of(path), as_version=4)
             copies[path.name] = prepared(student, solution, path.resolve().parent)
             nbformat.write(copies[path.name], Path(folder) / path.name)
@@ -141,10 +152,17 @@ def run(paths: list[Path]) -> int:
         options = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={SECONDS}", f"--rootdir={folder}",
                    "-p", "no:cacheprovider", "--color=no"]
         with redirect_stdout(io.StringIO()), here_first():
-            pytest.main([*options, *(str(Path(folder) / path.name) for path in paths)], plugins=[report])
+            if copies:                                         # without a path pytest would look for some itself
+                pytest.main([*options, *(str(Path(folder) / name) for name in copies)], plugins=[report])
+    return _undone(paths, copies, report)
+
+
+def _undone(paths: list[Path], copies: dict[str, NotebookNode], report: Report) -> int:
+    """Print what is done and what is left; how many notebooks are not done."""
     undone = 0
     for path in paths:
-        lines = told(copies[path.name].cells, report, path.name)
+        lines = told(copies[path.name].cells, report, path.name) if path.name in copies else [
+            "  ✗ this is no notebook that can be read; `make exercises` sets it aside and gives a new one"]
         done = bool(lines) and all(line.startswith("  ✓") for line in lines)
         undone += not done
         print(f"{'✓' if done else '✗'} {path.name}: {'all done' if done else 'not done yet'}")
@@ -165,6 +183,8 @@ def chosen(arguments: list[str]) -> list[Path]:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")               # a Windows console may know no check mark
     paths = chosen(sys.argv[1:] if arguments is None else arguments)
     undone = run(paths)
     print(f"{len(paths) - undone} of {len(paths)} notebooks done.")

@@ -4,7 +4,8 @@
     python tools/make_exercises.py --check      change nothing, say what is not as it would be written
 
 In a code cell of a solution, what stands between nbgrader's markers ``### BEGIN SOLUTION`` and ``### END SOLUTION``
-becomes ``# YOUR CODE HERE`` (and three dots, where a statement has to stand). Outputs go. A solution of which most can be read elsewhere is refused.
+becomes ``# YOUR CODE HERE`` (and three dots, where a statement has to stand). Outputs go. A solution of which most can
+be read elsewhere is refused.
 
 A student's work is never overwritten: a notebook that is not as this tool last wrote it is first moved to
 ``exercises/set_aside/``, and that is said. What the tool wrote is known by its digest in ``exercises/editions.json``.
@@ -88,13 +89,13 @@ def leaks(student: NotebookNode, hidden: list[list[str]]) -> list[list[str]]:
     return [lines for lines in telling if lines and 2 * sum(line in text for line in lines) > len(lines)]
 
 
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+def digest(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()
 
 
-def editions(folder: Path = FOLDER) -> dict[str, str]:
-    """File name and text of every student notebook, as the solutions make them now."""
-    return {path.name: to_text(student_edition(nbformat.read(path, as_version=4), path.name))
+def editions(folder: Path = FOLDER) -> dict[str, bytes]:
+    """File name and content of every student notebook, as the solutions make them now."""
+    return {path.name: to_text(student_edition(nbformat.read(path, as_version=4), path.name)).encode("utf-8")
             for path in sorted((folder / "solutions").glob("*.ipynb"))}
 
 
@@ -121,7 +122,7 @@ def stale(folder: Path = FOLDER) -> list[str]:
         path = folder / name
         if not path.is_file():
             found.append(f"{name} is missing")
-        elif path.read_text(encoding="utf-8") != text:
+        elif path.read_bytes() != text:
             found.append(f"{name} is not what solutions/{name} gives")
     if known_digests(folder) != {name: digest(text) for name, text in wanted.items()}:
         found.append("editions.json does not hold the digests of these editions")
@@ -134,13 +135,13 @@ def write(folder: Path = FOLDER) -> list[str]:
     for name, text in wanted.items():
         path = folder / name
         if path.is_file():
-            old = path.read_text(encoding="utf-8")
+            old = path.read_bytes()
             if old == text:
                 continue
             if digest(old) != known.get(name):
                 kept = set_aside(path)
                 said.append(f"{name} held work of yours: it is kept as {kept.parent.name}/{kept.name}")
-        path.write_text(text, encoding="utf-8", newline="\n")
+        path.write_bytes(text)
         said.append(f"{name} written")
     record = {name: digest(text) for name, text in wanted.items()}
     if record != known:

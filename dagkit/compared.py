@@ -127,6 +127,7 @@ def _stays(trace: Trace, begin: int) -> tuple[dict[int, list[Stay]], int]:
     found: dict[int, list[Stay]] = {}
     used = 0
     for place in places(trace):
+        place = place._replace(left=min(place.left, max(trace._end, place.picked)))
         began = None if place.began is None else place.began - begin
         found.setdefault(place.executor, []).append(Stay(place.worker, place.picked - begin, began, place.left - begin))
         used += 0 if place.began is None else place.left - place.began

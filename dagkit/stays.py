@@ -15,7 +15,7 @@ class Place(NamedTuple):
     """One task instance (TI) on one worker of one executor (both counted from 0).
 
     picked: the tick at which its place was taken. began: when it ran, None if it never did. left: when its place was
-    free again.
+    free again; one tick after the end of the trace if it never was.
     """
 
     ti: int
@@ -51,16 +51,17 @@ def _read(trace: Trace) -> list[Place]:
         waiting = picks.get(ti)
         if new == RUNNING:
             at, executor, worker = waiting.popleft() if waiting else (tick, _number(trace, ti), 0)
+            while waiting and waiting[0][0] <= tick:          # taken back in the tick it was picked up
+                at, executor, worker = waiting.popleft()
             open_places[ti] = Place(ti, executor, worker, at, tick, tick)
         elif ti in open_places:
             found.append(open_places.pop(ti)._replace(left=tick))
-        elif old == QUEUED and waiting and waiting[0][0] <= tick:
+        elif old == QUEUED and waiting and waiting[0][0] < tick:
             at, executor, worker = waiting.popleft()          # taken back before it ran
             found.append(Place(ti, executor, worker, at, None, tick))
-    end = max(trace._end, trace._tick_no[-1] if trace._tick_no else 0)
-    found += [place._replace(left=max(end, place.picked)) for place in open_places.values()]
-    found += [Place(ti, executor, worker, at, None, max(end, at)) for ti, left in picks.items() for at, executor, worker
-              in left]
+    after = max(trace._end, trace._tick_no[-1] if trace._tick_no else 0) + 1
+    found += [place._replace(left=after) for place in open_places.values()]
+    found += [Place(ti, executor, worker, at, None, after) for ti, left in picks.items() for at, executor, worker in left]
     return found
 
 

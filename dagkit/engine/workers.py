@@ -123,7 +123,7 @@ def arrive(sim: Sim, tis: list[int]) -> list[int]:
     """TIs that reach their executor, or whose worker is ready. Returns those that start at once."""
     ready, waiting = [], []
     executors = sim.scenario.executor
-    for ti in tis:
+    for ti in dict.fromkeys(tis):                         # a void appointment may fall into the tick of the true one
         if sim.state[ti] == QUEUED and sim.starts.get(ti, sim.now) == sim.now:
             plan = sim.run_of[ti].plan
             task = plan.tasks[sim.task_of[ti]]

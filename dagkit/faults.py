@@ -269,7 +269,7 @@ class ApiServerDown(Outage):
     give_up_after: int = EARLIEST
 
     component = "API server"
-    mutes = ("answer",)
+    mutes: ClassVar[tuple[str, ...]] = ("answer",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -300,7 +300,7 @@ class DatabaseDown(ApiServerDown):
     """The metadata database is gone: no scheduler passes, and the API server cannot answer either."""
 
     component = "metadata DB"
-    mutes = ("answer", "event", "timeout")
+    mutes: ClassVar[tuple[str, ...]] = ("answer", "event", "timeout")
 
     def _what(self) -> str:
         return "the metadata database does not answer"

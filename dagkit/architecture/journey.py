@@ -58,7 +58,7 @@ class Journey(anywidget.AnyWidget):
     _esm = Path(__file__).parent / "journey.js"
     _css = Path(__file__).parents[1] / "lesson" / "lesson.css"
     html = traitlets.Unicode("").tag(sync=True)
-    steps = traitlets.List([]).tag(sync=True)
+    steps: traitlets.List[Any] = traitlets.List([]).tag(sync=True)
     at = traitlets.Int(0).tag(sync=True)
 
     def __init__(self) -> None:

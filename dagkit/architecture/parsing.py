@@ -98,7 +98,7 @@ class Parsing:
         return "\n".join(" ".join(f"{k} {v};" for k, v in row.items()) for row in self.table())
 
     def _repr_html_(self) -> str:
-        return self.picture()._repr_html_()
+        return self.picture().html()
 
 
 def parse(files: Mapping[str, float], *, saved: tuple[str, float] | None = None, new: bool = False, until: float = 600,

@@ -119,7 +119,7 @@ def passes(sim: Sim, now: int) -> bool:
     """Whether the scheduler gets through a pass in this tick; if not, it tries again as soon as it can."""
     for fault in sim.gates:
         if fault.holds(now):
-            at = fault.until if isinstance(fault, DatabaseDown) else fault.next_pass(now)  # type: ignore[attr-defined]
+            at = fault.until if isinstance(fault, DatabaseDown) else fault.next_pass(now)
             if at != now:
                 if at is not None:
                     sim.calendar.look[at]                 # asking puts the tick on the calendar

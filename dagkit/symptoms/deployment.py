@@ -77,7 +77,7 @@ def broken(seed: int, *keys: str) -> Broken:
 
 
 def _dags(names: list[str], dice: Dice) -> list[Dag]:
-    retry = {"retries": 2, "retry_delay": 2}
+    retry: dict[str, Any] = {"retries": 2, "retry_delay": 2}
     return [
         Dag(names[0], [Task("extract", duration=dice.between(2, 3), **retry),
                        Task("clean", "extract", duration=dice.between(1, 2), **retry),

@@ -48,10 +48,10 @@ def tells(trace: Any) -> dict[str, Any]:
 
 # ---- the Dag processor ----------------------------------------------------------------------------------------------
 
-FILES = {f"dag_{k:02}.py": 2 for k in range(20)}
+FILES: dict[str, float] = {f"dag_{k:02}.py": 2 for k in range(20)}
 """Twenty files that take two seconds each to parse."""
-SLOW = {"calls_an_api.py": 45, "reads_a_table.py": 45}
-DEAD = {"loads_a_model.py": 70}
+SLOW: dict[str, float] = {"calls_an_api.py": 45, "reads_a_table.py": 45}
+DEAD: dict[str, float] = {"loads_a_model.py": 70}
 
 
 def processed(*more: dict[str, float], **settings: Any) -> Parsing:
@@ -135,7 +135,7 @@ def lost(*, task_queued_timeout: int = 600) -> Any:
 
 def long_task(hours: int = 50, broker: str = "redis") -> Any:
     """A task of many hours; a tick is an hour. Redis hands its message out again after a day."""
-    timeout = {"visibility_timeout": 86_400} if broker == "redis" else {}
+    timeout: dict[str, Any] = {"visibility_timeout": 86_400} if broker == "redis" else {}
     return simulate(Dag("big", [Task("train", duration=hours)]), config=Config(tick_seconds=3600),
                     executor=CeleryExecutor(broker=Broker(broker, **timeout), handover=0))
 

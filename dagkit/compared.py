@@ -83,13 +83,13 @@ def measures(trace: Trace) -> dict[str, Any]:
     """The columns of one row, from what happened."""
     seconds = trace._now.config.tick_seconds
     begin = min((run.due for run in trace._runs), default=1)
-    span = max(0, trace._end - begin)
+    span, stalled = max(0, trace._end - begin), trace.stalled
     starts, queued = waits(trace)
     stays, used = _stays(trace, begin)
     executors = trace._now.executor.by_name.values()
     paid = sum(e.paid(stays.get(k, ()), span, trace._now.config) for k, e in enumerate(executors))
     return {
-        "makespan": float("nan") if trace.stalled else span * seconds,
+        "makespan": float("nan") if stalled else span * seconds,
         "start_latency_p50": percentile(starts, 50) * seconds, "start_latency_p95": percentile(starts, 95) * seconds,
         "queue_wait": sum(queued) / len(queued) * seconds if queued else float("nan"),
         "worker_seconds_paid": paid * seconds, "worker_seconds_used": float(used * seconds),
@@ -125,9 +125,9 @@ def percentile(values: Sequence[float], percent: int) -> float:
 def _stays(trace: Trace, begin: int) -> tuple[dict[int, list[Stay]], int]:
     """By executor what its workers held, in ticks from the beginning; and ticks of work in all."""
     found: dict[int, list[Stay]] = {}
-    used = 0
+    used, end = 0, trace._end
     for place in places(trace):
-        place = place._replace(left=min(place.left, max(trace._end, place.picked)))
+        place = place._replace(left=min(place.left, max(end, place.picked)))
         began = None if place.began is None else place.began - begin
         found.setdefault(place.executor, []).append(Stay(place.worker, place.picked - begin, began, place.left - begin))
         used += 0 if place.began is None else place.left - place.began

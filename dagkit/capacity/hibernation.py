@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ..errors import DagkitError, choices, nearest, quoted, shown
+from ..errors import DagkitError, choices, nearest, quoted
 
 STEPS = {
     "stop new runs": "no run is made any more",
@@ -104,8 +104,8 @@ def _allowed(deployment: Deployment, order: Sequence[str], look_ahead: float) ->
         raise DagkitError("hibernate: the deployment is in production, and an ordered stop loses work. Scale it down "
                           "instead.")
     if deployment.next_run <= look_ahead:
-        raise DagkitError(f"hibernate: a run is due in {shown(deployment.next_run)} minutes, within the look-ahead of "
-                          f"{shown(look_ahead)}. Wait until it is over.")
+        raise DagkitError(f"hibernate: a run is due in {deployment.next_run:g} minutes, within the look-ahead of "
+                          f"{look_ahead:g}. Wait until it is over.")
 
 
 def _take(step: str, now: Deployment) -> None:

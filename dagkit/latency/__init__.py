@@ -9,8 +9,8 @@ from .hops import play
 from .model import DESIGNS, FITTED, Model, Stage
 from .parameters import ASSUMED, KINDS, PARAMETERS, Parameter
 from .story import Step, Story
-from .verdict import CONCLUSIONS, FIGURES, SIZES, Survey, conclusions, curves, predictions, survey
+from .verdict import CONCLUSIONS, FIGURES, SIZES, Survey, conclusions, curves, predictions, sensitivity, survey
 
 __all__ = ["ASSUMED", "CASES", "CONCLUSIONS", "DESIGNS", "FIGURES", "FITTED", "KINDS", "PARAMETERS", "SIZES", "Down",
            "Faults", "Model", "Parameter", "Stage", "Step", "Story", "Survey", "conclusions", "curves", "play",
-           "predictions", "survey"]
+           "predictions", "sensitivity", "survey"]

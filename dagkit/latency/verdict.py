@@ -152,6 +152,26 @@ def _draw(dice: random.Random, name: str) -> float:
     return float(low * (high / low) ** dice.random())
 
 
+def sensitivity() -> list[dict[str, Any]]:
+    """What each assumed number alone moves, from the lowest to the highest it may plausibly be.
+
+    Per parameter: every predicted figure as "low to high" where it moves by a twentieth or more, and which conclusions
+    fall at one of the two ends.
+    """
+    rows = []
+    for name in ASSUMED:
+        ends = [Model(**{name: value}) for value in (PARAMETERS[name].low, PARAMETERS[name].high)]
+        row: dict[str, Any] = {"parameter": name, "from": PARAMETERS[name].low, "to": PARAMETERS[name].high}
+        for figure in FIGURES:
+            if not figure.fitted:
+                low, high = (figure.asks(model) for model in ends)
+                moved = abs(low - high) > 0.05 * min(low, high)
+                row[figure.what] = f"{said(low, figure.unit)} to {said(high, figure.unit)}" if moved else ""
+        row["falls"] = [key for key in CONCLUSIONS if not all(CONCLUSIONS[key][1](model) for model in ends)]
+        rows.append(row)
+    return rows
+
+
 SIZES = tuple(round(1_000 * 10 ** (k / 8)) for k in range(25))
 """1,000 to a million resident tasks, eight to a decade."""
 
@@ -167,4 +187,4 @@ def curves(model: Model | None = None) -> dict[str, list[tuple[int, float]]]:
     return found
 
 
-__all__ = ["CONCLUSIONS", "FIGURES", "FITTED", "Survey", "conclusions", "curves", "predictions", "survey"]
+__all__ = ["CONCLUSIONS", "FIGURES", "FITTED", "Survey", "conclusions", "curves", "predictions", "sensitivity", "survey"]

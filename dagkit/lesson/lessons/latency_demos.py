@@ -12,22 +12,11 @@ from ...latency.verdict import CONCLUSIONS, said
 from ...scenario import Config, Runs, Scenario
 from ...task import Task
 
-SIZES = (1_000, 50_000)
-
 
 @cache
 def model() -> Model:
     """The model as it is assumed."""
     return Model()
-
-
-def parts(design: str = "standard") -> list[dict[str, Any]]:
-    """Where the time goes: the mean of each part of the way, with few tasks running and with many."""
-    few, many = (model().stages(design, n) for n in SIZES)
-    rows = [{"part of the way": a.name, **{f"{n:,} running": f"{stage.mean:.3f} s" for n, stage in zip(SIZES, (a, b),
-             strict=True)}} for a, b in zip(few, many, strict=True)]
-    ends = {f"{n:,} running": f"{model().p95(design, n):.3f} s" for n in SIZES}
-    return [*rows, {"part of the way": "95 of 100 start within", **ends}]
 
 
 def cure(**setting: float) -> str:

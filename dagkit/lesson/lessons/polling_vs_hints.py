@@ -69,11 +69,11 @@ MAP = Chart(
         Node("hints", "disposable", "A broker that may lose, double and delay. It only makes others look sooner than they "
              "would have looked anyway."),
         Node("scheduler", "owns runs", "Takes runs that nobody owns, asks Airflow's own dependency functions what is "
-             "ready, and sets it to queued, if it is still as it read it."),
+             "ready, and sets it to queued, if it is still as it read it. No Dag is rewritten for it."),
         Node("API server", "holds requests open", "Keeps one open request per worker and answers when there is work. "
              "Workers never speak to the database."),
-        Node("worker", "warm parent", "Says how many slots are free. Has imported everything already: a task is a fork, "
-             "not a start."),
+        Node("worker", "warm parent", "Its heartbeat says who it is, its queues, how many slots are free, and whether it "
+             "is draining. It has imported everything already: a task is a fork, not a start."),
     ),
     (
         Edge("caller", "database", "one commit", "The run and its three rows exist.",

@@ -117,7 +117,8 @@ def pool_ticks(stays: Sequence[Stay], span: int, least: int, keep: int) -> int:
     for stay in stays:
         change[stay.picked] = change.get(stay.picked, 0) + 1
         change[stay.left] = change.get(stay.left, 0) - 1
-    busy, since, total = 0, {}, least * span               # since: per process beyond the least, when it was needed
+    busy, total = 0, least * span
+    since: dict[int, int] = {}                             # per process beyond the least, when it was needed
     gone: dict[int, int] = {}                              # and when it will be let go
     for tick in sorted(change):
         before, busy = busy, busy + change[tick]

@@ -27,11 +27,12 @@ function render({ model, el }) {
   function task(one, k) {
     const open = one.state === "none" || one.state === "scheduled";
     const state = h("span.dp-chip", { style: `background:${one.fill};color:${one.ink}` }, `${one.badge} ${one.state}`);
-    const words = `${one.label}, takes ${one.takes}${one.pool ? `, pool ${one.pool}` : ""}, ${one.state}`
+    const words = `${one.label}, takes ${one.takes}${one.after ? `, after ${one.after}` : ""}${one.pool ? `, pool ${one.pool}` : ""}, ${one.state}`
       + (open && !one.why ? ", may be queued" : "");
     return h(`button.dp-task${open && !one.why ? ".dp-ready" : ""}`, { type: "button", "aria-label": words,
       title: one.why && open ? one.why : "", onclick: () => send("queue", { task: k }) },
-    h("b", {}, one.label), h("span", {}, `takes ${one.takes}`), one.pool ? h("span.dp-pool", {}, `pool ${one.pool}`) : "",
+    h("b", {}, one.label), h("span", {}, `takes ${one.takes}`),
+    one.after ? h("span.dl-note", {}, `after ${one.after}`) : "", one.pool ? h("span.dp-pool", {}, `pool ${one.pool}`) : "",
     state, one.until === null ? "" : h("span.dl-note", {}, `until ${one.until}`));
   }
 
@@ -46,8 +47,9 @@ function render({ model, el }) {
         h("button.dl-primary.dp-go", { type: "button", disabled: board.over, onclick: () => send("go") }, "Next tick →"),
         h("button", { type: "button", onclick: () => send("again") }, "Start again"),
         h("span.dl-note", {}, "Keys: a task's letter queues it, Enter goes on")),
-      h("div.dp-tasks", { role: "group", "aria-label": "Tasks: pick what to queue" }, ...board.tasks.map(task)),
-      said, made(board.score), made(board.bars), made(board.svg, "div", { class: "dl-scroll" }));
+      h("div.dp-table", {}, made(board.svg, "div", { class: "dl-scroll dp-graph" }),
+        h("div.dp-tasks", { role: "group", "aria-label": "Tasks: pick what to queue" }, ...board.tasks.map(task))),
+      said, made(board.score), made(board.bars));
     said.innerHTML = model.get("said");
     for (const one of [root, ...root.querySelectorAll("button, summary")]) one.setAttribute("data-lm-suppress-shortcuts", "true");
     if (focused >= 0) (root.querySelectorAll("button")[focused] ?? root).focus();

@@ -101,7 +101,8 @@ def face(game: Game) -> dict[str, Any]:
     for task in game.dag:
         state = states.TABLE[states.code(now[task.task_id])]
         pool = task.pool if task.pool != "default_pool" else ""
-        tasks.append({"label": plain(task.task_id), "takes": brief(task.duration), "pool": plain(pool) if pool else "",
+        tasks.append({"label": plain(task.task_id), "after": ", ".join(map(plain, task.upstream)),
+                      "takes": brief(task.duration), "pool": plain(pool) if pool else "",
                       "state": state.name, "badge": badge(state), "fill": state.fill, "ink": state.ink,
                       "why": shown(game.why_not(task.task_id), 300),
                       "until": game.started[task.task_id] + int(task.duration) if now[task.task_id] == "running" else None})
@@ -124,9 +125,10 @@ def bars(game: Game) -> str:
     rows = []
     for task, start in game.started.items():
         end, state = (game.ended[task], "success") if task in game.ended else (max(game.tick, start + 1), "running")
-        rows.append((task, [(start, end, state)]))
-    last = max(game.tick, *(end for _, [(_, end, _)] in rows))
-    drawn = gantt.svg(rows, prefix=content_prefix("game", rows, last), last_tick=last, title="What ran when")
+        rows.append((f"task {task}", [(start, end, state)]))
+    last = max(game.tick, game.built_in + 2)                # the same scale from the first tick on
+    drawn = gantt.svg(rows, prefix=content_prefix("game", rows, last, game.tick), last_tick=last, now=game.tick,
+                      title="What ran when")
     return f'<div class="dl-scroll">{drawn}</div>'
 
 

@@ -80,7 +80,7 @@ function render({ model, el }) {
     const form = h("form", { onsubmit: (event) => {
       event.preventDefault();
       keep();
-      if (!commit.disabled) send("answer", { given: mine.given, sure: mine.sure });
+      if (!commit.disabled) send("answer", { given: card.form === "open" ? "" : mine.given, sure: mine.sure });
     } }, input, reply.stage === "asked" ? sure : "", h("div.dl-row", {}, commit,
       h("button", { type: "button", onclick: () => send("skip") }, timed ? "Skip" : "I do not know"),
       timed ? "" : h("button.dp-hint", { type: "button", disabled: !left, onclick: () => send("hint") },

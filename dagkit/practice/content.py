@@ -39,7 +39,8 @@ class Choice:
 class Rung:
     """One question. With ``choices`` it is judged; without, ``key`` is the answer and ``rubric`` what to tick.
 
-    answer: the fact that is the right choice. hints: two, rising. worked: the scene that is the third.
+    answer: the fact that is the right choice. hints: two, rising. worked: the scene that is the third. look: a word;
+    of a scene that refutes a choice, the lines with it are quoted.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Rung:
     worked: str
     key: str = ""
     answer: str = ""
+    look: str = ""
     rubric: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
 

@@ -120,12 +120,8 @@ def _judge_choice(rung: Rung, choices: dict[str, Choice], given: Any) -> Judged:
     choice, right = choices[said], right_choice(rung, list(choices))
     if said == right:
         return Judged(True, filled(choice.reply))
-    return Judged(False, filled(choice.reply), _seen(choice), choice.slip)
-
-
-def _seen(choice: Choice) -> str:
-    """What the scene that refutes a choice shows."""
-    return "" if not choice.refute else f"Played: {scenes.find(choice.refute).point}"
+    seen = f"Played: {scenes.find(choice.refute).point(rung.look)}" if choice.refute else ""
+    return Judged(False, filled(choice.reply), seen, choice.slip)
 
 
 def _chosen(choices: list[str], given: Any) -> str:

@@ -27,9 +27,10 @@ class Scene:
     def __repr__(self) -> str:
         return "\n".join([self.title, *(f"  {line}" for line in self.lines)])
 
-    @property
-    def point(self) -> str:
-        """What it shows, in a line: its reasons; of a short one all lines; else how it ends."""
+    def point(self, look: str = "") -> str:
+        """What it shows, in a line: what it says of ``look``, else its reasons, else all lines if they are few."""
+        if look and (found := [line for line in self.lines if look in line]):
+            return "; ".join(line.rstrip(".") for line in found[-4:]) + "."
         reasons = [line for line in self.lines if line.startswith("tick ") and " is " in line]
         return " ".join(reasons) or "; ".join(self.lines if len(self.lines) < 10 else self.lines[-2:])
 

@@ -51,11 +51,12 @@ def reviews(right: list[bool]) -> list[dict[str, str]]:
 
 
 def facts() -> dict[str, Any]:
-    told = ("knee", "orders_run", "publish", "cleanup", "publish_at", "short_workers", "short_pods", "pod_start",
-    "two_runs",
-            "queued_timeout", "heartbeat_timeout", "quick_hidden", "quick_wide", "map_limit", "two", "one", "floor")
+    told = ("knee", "orders_run", "publish", "cleanup", "short_workers", "short_pods", "pod_start", "two_runs",
+            "queued_timeout", "heartbeat_timeout", "quick_hidden", "quick_wide", "two", "one", "floor")
     orders = simulate(examples.orders())
-    return {**{name: fact(name) for name in told}, **scores(), "bound": puzzle(SEED).bound,
+    one = drill("limit", SEED)
+    return {**{name: fact(name) for name in told}, **scores(),
+            **{f"said_{name}": _told(one.answer(name)) for name in one.posed.offered}, "bound": puzzle(SEED).bound,
             "over": max(scores().values()) + puzzle(SEED).bound,
             "first": INTERVALS[0], "third": (_comes_back([True, True]) or DAY).isoformat(),
             "once": (DAY + timedelta(days=INTERVALS[1])).isoformat(), "last": INTERVALS[-1],
@@ -63,6 +64,10 @@ def facts() -> dict[str, Any]:
             "questions": len(interview(SEED, 20, keep=False).items),
             "pool_state": stalled("pool of 1")["state"],
             "worker_state": stalled("1 worker slot")["state"]}
+
+
+def _told(verdict: Any) -> str:
+    return f"{verdict.text} {verdict.hint}".strip()
 
 
 def _comes_back(right: list[bool]) -> date | None:
@@ -142,7 +147,7 @@ MAP = Chart(
     ),
     places={"parse": (0, 0), "run": (1, 0), "rule": (2, 0), "limits": (2, 1), "hand-over": (2, 2), "report": (1, 1),
             "locks": (3.1, 1), "plan": (0, 1), "design": (3.1, 2)},
-    sides={("locks", "limits"): ("left", "right", 20), ("report", "rule"): ("top", "left", 40),
+    sides={("locks", "limits"): ("left", "right", 20), ("report", "rule"): ("right", "left", 30),
            ("hand-over", "report"): ("left", "bottom", 34), ("plan", "run"): ("top", "bottom", 30),
            ("design", "locks"): ("top", "bottom", 20)},
     shades={},
@@ -180,10 +185,8 @@ ASKS = {
         }, answer=lambda: (_comes_back([True, True]) or DAY).isoformat()),
     "which_limit": Question(
         "Look at the drill above once more. Which limit is it?", {
-            "pool": "Count who holds a slot of the pool at that tick.",
-            "max_active_tasks": "It counts within one run.",
-            "parallelism": "It counts everything that was handed over.",
-            "max_active_tis_per_dag": "It counts one task over all runs.",
+            "pool": "{said_pool}", "max_active_tasks": "{said_max_active_tasks}", "parallelism": "{said_parallelism}",
+            "max_active_tis_per_dag": "{said_max_active_tis_per_dag}",
         }, answer=lambda: which_limit()),
 }
 

@@ -213,6 +213,13 @@ def test_an_unknown_task_is_named() -> None:
         exercises.judge("1.9", {})
 
 
+def test_a_step_that_builds_on_a_broken_one_points_to_it() -> None:
+    space = dict(solved("03_mini_scheduler")[0])
+    exec("class States(States):\n    def start(self): pass\nclass Dependencies(States):\n    pass", space)
+    with pytest.raises(NotYet, match="3.2 not yet: It builds on States, .* check of 3.1"):
+        exercises.judge("3.2", space)
+
+
 def test_golden_cases_are_the_recorded_ones() -> None:
     data = ROOT / "tests" / "data"
     known = {case["name"]: case for name in ("mini_scheduler", "mini_scheduler_order")

@@ -193,10 +193,25 @@ def step(number: int) -> Callable[[Any], None]:
             raise NotYet(f"{STEPS[number - 1]} must be a class, not {quoted(loop_class)}.")
         asked = [(name, scenario, events_of(scenario)) for name, scenario in situations(number).items()]
         asked += [(name, scenario, events) for name, (first, scenario, events) in golden().items() if first <= number]
-        for name, scenario, right in asked:
-            found = played(loop_class, scenario, right[-1][0] + 1, name)
-            compare(found, right, name, number, HINTS[number - 1])
+        try:
+            for name, scenario, right in asked:
+                compare(played(loop_class, scenario, right[-1][0] + 1, name), right, name, number, HINTS[number - 1])
+        except NotYet:
+            _blame_the_first(loop_class, number)
+            raise
     return judge
+
+
+def _blame_the_first(loop_class: type, number: int) -> None:
+    """Raises NotYet for the first step that is not right, if it is an earlier one on which this class builds."""
+    for before in range(1, number):
+        built_on = next((base for base in loop_class.__mro__ if base.__name__ == STEPS[before - 1]), None)
+        if built_on is not None:
+            try:
+                step(before)(built_on)
+            except NotYet:
+                raise NotYet(f"It builds on {STEPS[before - 1]}, and that is not right yet.",
+                             f"Make the check of 3.{before} pass first, then run the cells after it.") from None
 
 
 DONE = ("Every task takes its four moves.", "Nobody starts before what it needs is there.",

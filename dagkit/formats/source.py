@@ -95,12 +95,15 @@ def read_file(path: Path) -> Source:
         raise FormatError(
             f"{name}: cannot be opened ({shown(reason)}). Check the path and your rights."
         ) from None
-    kind = os.fstat(handle).st_mode
+    facts = os.fstat(handle)
+    kind = facts.st_mode
     if not stat.S_ISREG(kind):
         os.close(handle)
         raise FormatError(f"{name}: expected a regular file, found {_kind(kind)}. Give the file itself.")
     with os.fdopen(handle, "rb") as file:
-        data = file.read(MAX_BYTES + 1)
+        data = file.read(min(facts.st_size, MAX_BYTES) + 1)  # asked for more, Python would set that much aside
+        if len(data) > facts.st_size:                        # it grows, or tells no size, like those in /proc
+            data += file.read(MAX_BYTES + 1 - len(data))
     if len(data) > MAX_BYTES:
         raise FormatError(
             f"{name}: expected at most {MAX_BYTES // 2**20} MB, found more. "

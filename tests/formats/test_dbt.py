@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -184,3 +185,21 @@ def test_nodes_without_their_own_list_have_the_parent_map(tmp_path: Path) -> Non
     manifest = {"metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v20.json"},
                 "nodes": {"model.p.a": node, "model.p.b": node}, "parent_map": {"model.p.b": ["model.p.a"]}}
     assert load(json.dumps(manifest)).dag.edges == [("model.p.a", "model.p.b")]
+
+
+def test_a_large_manifest_needs_little_more_memory_than_its_text(tmp_path: Path) -> None:
+    """4 MB of columns: kept, they would take several times their text."""
+    columns = {f"c{j}": {"name": f"c{j}", "meta": {}, "tags": []} for j in range(40)}
+    nodes = {f"model.p.m{i}": {"resource_type": "model", "config": {}, "columns": columns,
+                               "depends_on": {"nodes": [f"model.p.m{i - 1}"] if i else []}} for i in range(2000)}
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps({"metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v12.json"},
+                                "nodes": nodes}))
+    del nodes
+    tracemalloc.start()
+    try:
+        assert len(load(path).dag) == 2000
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3.5 * path.stat().st_size

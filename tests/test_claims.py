@@ -15,6 +15,8 @@ from dagkit.claims import STRATEGIES, Lap, Race, Start, interleavings, recorded,
 from dagkit.claims.hints import design, unguarded
 from dagkit.claims.recorded import from_json
 from dagkit.claims.stepping import book, still
+from dagkit.lesson.lessons import find
+from dagkit.lesson.lessons import high_availability as demo
 
 HERE = Path(__file__).resolve().parents[1] / "dagkit" / "claims"
 
@@ -165,3 +167,22 @@ def test_nothing_here_imports_the_engine():
                 assert node.module == "errors", f"{path.name}:{node.lineno}"
             if isinstance(node, ast.Import):
                 assert not any(alias.name.startswith("dagkit") for alias in node.names)
+
+
+# ---- lesson 8 ---------------------------------------------------------------------------------------------------
+
+
+def test_the_lessons_answers_are_computed():
+    assert {name: find(name).right for name in demo.ASKS} == {
+        "unlocked": "in most of them", "guard": "B waits for A, then changes 0 rows",
+        "wait_or_skip": "about as fast as one", "airflow_speed": "about as fast as one",
+        "scheduler_killed": "after the health threshold", "scheduler_cut_off": "it is refused", "no_locks": "2"}
+    assert [question.right for question in demo.TEST] == [
+        "whoever gets a lock; the other skips its turn", "B changes 0 rows"]
+
+
+def test_what_is_recorded_says_so_and_how_to_measure_again(capsys):
+    for shown in (demo.race(), demo.struck()):
+        assert "not measured just now" in repr(shown) and "python -m dagkit.claims" in shown._repr_html_()
+    demo.measure(False)
+    assert "Not measured now" in capsys.readouterr().out

@@ -51,21 +51,21 @@ class Worker(Listener):
 
     def step(self) -> None:
         """Report what is done, then ask for as much as there is room for."""
-        self.heartbeat()
-        now = time.monotonic()
+        now, full = time.monotonic(), len(self.running) == self.slots
         done = [ti for end, ti in self.running if end <= now]
         self.running = [(end, ti) for end, ti in self.running if end > now]
         if done:
             self._report(done)
         asked, self.heard = bool(self.heard), []
-        if (asked or done or self.due()) and len(self.running) < self.slots:
+        if (asked or (done and full) or self.due()) and len(self.running) < self.slots:
             self._ask_for_work()
+        self.heartbeat()
 
     def _report(self, done: Pairs) -> None:
         runs = [run for run, in self.ask(SUCCEED, [self.work, *_columns(done), self.me])]
-        self.ask(DONE, [runs])
         for run in runs:
             self.hint("scheduler", run)
+        self.ask(DONE, [runs])
 
     def _ask_for_work(self) -> None:
         free = self.slots - len(self.running)

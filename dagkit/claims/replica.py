@@ -45,7 +45,6 @@ class Replica(Listener):
 
     def step(self) -> None:
         """On a hint look at what it may be about; when the timer rings look at everything."""
-        self.heartbeat()
         heard, self.heard = self.heard, []
         scan = self.due()
         if scan:
@@ -54,6 +53,7 @@ class Replica(Listener):
             self.mine |= {run for run, in self.ask(OWN, [self.me, self.room])}
         if scan or "new" in heard or any(word.isdigit() and int(word) in self.mine for word in heard):
             self._queue_ready()
+        self.heartbeat()
 
     def _take_over(self) -> None:
         self.mine |= {run for run, in self.ask(INHERIT, [self.me, self.threshold])}

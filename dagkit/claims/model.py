@@ -102,7 +102,8 @@ class Interleavings:
 
     def _select(self, now: Moment, who: int) -> tuple[Moment, str]:
         lock = self.strategy.lock if self.row_locks else ""
-        picked, held = [], list(now.held)
+        picked: list[int] = []
+        held = list(now.held)
         for row, state in enumerate(now.rows):
             if len(picked) == self.batch or state != "scheduled":
                 continue
@@ -223,7 +224,8 @@ class Interleavings:
 
     def told(self, order: str) -> list[tuple[str, str, Moment]]:
         """An order told step by step: (who, sentence, the moment after it). Raises DagkitError if it cannot happen."""
-        now, said = self.first, []
+        said: list[tuple[str, str, Moment]] = []
+        now = self.first
         for letter in order:
             way = next(((after, text) for who, after, text in self.moments[now] if WHO[who] == letter), None)
             if way is None:

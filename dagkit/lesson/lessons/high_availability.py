@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import claims
 from ...claims import AGAIN, STRATEGIES, interleavings, recorded
 from ..ask import Question
 from ..book import Lesson
@@ -18,6 +19,9 @@ MANY = 4
 """The largest number of schedulers in the recorded race."""
 PLAIN = ("skip_locked", "for_update", "airflow")
 """Strategies of the chart."""
+BARS = (".dl-bars{margin:0 0 14px}.dl-bar{display:grid;grid-template-columns:12em 1.5em minmax(4em,24em) 4em;gap:8px;"
+        "align-items:center;margin:2px 0}.dl-bar i{height:14px;border-radius:3px;background:var(--dl-accent)}"
+        ".dl-bar span+span{text-align:right}.dl-bar b{font-weight:650;font-variant-numeric:tabular-nums}")
 
 
 # ---- the demonstrations -------------------------------------------------------------------------------------------
@@ -73,10 +77,7 @@ def bars() -> str:
         wide = f"{100 * lap.rate / most:.1f}%"
         lines.append(f'<div class="dl-bar"><span>{esc(name)}</span><span>{lap.schedulers}</span>'
                      f'<i style="width:{wide}"></i><b>{lap.rate:,.0f}</b></div>')
-    return ('<style>.dl-bars{margin:0 0 14px}.dl-bar{display:grid;grid-template-columns:12em 1.5em minmax(4em,24em) 4em;gap:8px;align-items:center;'
-            "margin:2px 0}.dl-bar i{height:14px;border-radius:3px;background:var(--dl-accent)}.dl-bar span+span{text-align:right}"
-            ".dl-bar b{font-weight:650;font-variant-numeric:tabular-nums}</style>"
-            "<p><b>Rows claimed per second, with 1, 2 and 4 schedulers</b></p>"
+    return (f"<style>{BARS}</style><p><b>Rows claimed per second, with 1, 2 and 4 schedulers</b></p>"
             f'<div class="dl-bars">{"".join(lines)}</div>')
 
 
@@ -88,10 +89,9 @@ def measure(now: bool) -> None:
     if not now:
         print(f"Not measured now. Set MEASURE = True and run the cell again, or in a terminal: {AGAIN}")
         return
-    from ...claims import race as really, start
-    with start() as server:
+    with claims.start() as server:
         print(f"PostgreSQL {server.version}")
-        print(really(server, progress=lambda line: print(line, flush=True)).verdict)
+        print(claims.race(server, progress=lambda line: print(line, flush=True)).verdict)
 
 
 # ---- what is told about them --------------------------------------------------------------------------------------
@@ -106,7 +106,9 @@ def speed_up(name: str) -> float:
 def told_speed(name: str) -> str:
     """The same in words, as the questions offer it."""
     times = speed_up(name)
-    return "about as fast as one" if 0.6 < times < 1.6 else "about half as fast" if times <= 0.6 else "several times as fast"
+    if times <= 0.6:
+        return "about half as fast"
+    return "about as fast as one" if times < 1.6 else "several times as fast"
 
 
 def outcome(name: str, order: str) -> str:
@@ -155,7 +157,8 @@ MAP = Chart(
     (
         Node("scheduler A", "no leader", "Does everything: creates runs, examines them, queues tasks. It is bound by the "
              "database, not by its own processor."),
-        Node("scheduler B", "the same, elsewhere", "Exactly like A. If A is gone, B does all of it; nobody has to switch over."),
+        Node("scheduler B", "the same, elsewhere", "Exactly like A. If A is gone, B does all of it; nobody has to "
+             "switch over."),
         Node("dag_run", "rows, shared out", "Runs to start and runs to examine are divided by SKIP LOCKED. Two schedulers "
              "work on **different** runs at the same time."),
         Node("advisory lock", "one at a time", "A lock on no row at all: the right to turn scheduled into queued. It is "
@@ -173,7 +176,7 @@ MAP = Chart(
         Edge("scheduler A", "dag_run", "SELECT ... FOR UPDATE SKIP LOCKED", "A takes the runs that nobody holds.",
              "Without the lock both would examine the same run and do everything twice."),
         Edge("scheduler B", "dag_run", "SELECT ... FOR UPDATE SKIP LOCKED", "B skips what A holds and takes the next ones.",
-             "With a plain FOR UPDATE it would stand and wait: {wait_times} times the work of one, with {many} schedulers."),
+             "With a plain FOR UPDATE it would stand and wait: {many} schedulers then do {wait_times} times one's work."),
         Edge("scheduler A", "advisory lock", "pg_try_advisory_xact_lock", "A got it: the critical section is A's until its "
              "transaction ends.", "If A dies here its connection breaks, and the database lifts the lock at once."),
         Edge("scheduler B", "advisory lock", "the same, refused", "B is told no and carries on with its other work. In the "
@@ -186,8 +189,8 @@ MAP = Chart(
              "Death between the two: the row says queued and nobody has it. It waits for an heir."),
         Edge("scheduler A", "job", "UPDATE, every 5 s", "A says: I am alive.", "A network that hides A looks exactly like "
              "A's death. That is why what A does later must be refused."),
-        Edge("job", "scheduler B", "who is silent?", "B takes over the rows of the dead, each of them locked with SKIP LOCKED, "
-             "so one heir wins.", "Too short a threshold: the living are robbed. Too long: their tasks wait."),
+        Edge("job", "scheduler B", "who is silent?", "B takes over the rows of the dead, each of them locked with SKIP "
+             "LOCKED, so one heir wins.", "Too short a threshold: the living are robbed. Too long: their tasks wait."),
     ),
     places={"scheduler A": (0, 0.5), "scheduler B": (2, 0.5), "dag_run": (1, 0), "advisory lock": (1, 1),
             "slot_pool": (1, 2), "task_instance": (1, 3), "executor": (1, 4), "job": (1, 5)},
@@ -201,7 +204,8 @@ TEST = (
         "the leader they have elected": "There is no leader and no election. That is why none has to be replaced.",
         "both at the same time, on different rows": "So it is for runs. But pools are counted over all Dags, and two who "
                                                     "count at the same time count wrong.",
-        "whoever gets a lock; the other skips its turn": "The lock is tried, not waited for. Next time it may be the other.",
+        "whoever gets a lock; the other skips its turn": "The lock is tried, not waited for. Next time it may be the "
+                                                         "other one.",
     }, answer=lambda: {"skips its turn": "whoever gets a lock; the other skips its turn"}.get(
         interleavings("airflow").told("AB")[-1][2].sides[1].over, "both at the same time, on different rows")),
     Question("A and B both read row 1 as scheduled. A sets it to queued and commits. Now B sends `UPDATE ... WHERE id = 1 "
@@ -251,14 +255,16 @@ ASKS = {
             "about half as fast": "They do stand in each other's way, but one of them always works.",
             "about as fast as one": "All of them ask for the same first rows, and wait for the one that has them. A queue "
                                     "of clerks at one desk: {wait_times} times one.",
-            "several times as fast": "So it is with SKIP LOCKED: {skip_times} times. There each takes rows that nobody holds.",
+            "several times as fast": "So it is with SKIP LOCKED: {skip_times} times. There each takes rows that nobody "
+                                     "holds.",
         }, answer=lambda: told_speed("for_update")),
     "airflow_speed": Question(
         "And Airflow's own way from scheduled to queued, with {many} schedulers?", {
             "about half as fast": "A refused scheduler goes on with other work. That costs a question, no more.",
             "about as fast as one": "Only one is in the critical section at a time: {airflow_times} times one. {refused} "
                                     "turns were skipped. This step is not what several schedulers make faster.",
-            "several times as fast": "It would be if each took rows of its own. But pools have to be counted by one at a time.",
+            "several times as fast": "It would be if each took rows of its own. But pools have to be counted by one at "
+                                     "a time.",
         }, answer=lambda: told_speed("airflow")),
     "scheduler_killed": Question(
         "A scheduler has committed {held} rows as queued. Before it hands them over it is killed (SIGKILL). When do they "
@@ -316,15 +322,17 @@ LESSON = Lesson(
         ("The second scheduler is a stand-by.", "Both work all the time. There is nothing to switch over."),
         ("Twice the schedulers, twice the tasks queued.", "The critical section is one at a time: {airflow_times} times, "
          "with {many} of them. They share out the runs, and they survive."),
-        ("A transaction alone prevents doubles.", "It did not: {doubles} of {orders} orders, each with proper transactions. "
-         "It takes a lock or a guard."),
-        ("Locks make it safe, a guard is only style.", "The other way round: with no row locks at all, the guard was what held."),
-        ("Any database will do.", "PostgreSQL or MySQL 8. On MariaDB and older MySQL Airflow takes no row locks and says nothing."),
+        ("A transaction alone prevents doubles.", "It did not: {doubles} of {orders} orders, each with proper "
+         "transactions. It takes a lock or a guard."),
+        ("Locks make it safe, a guard is only style.",
+         "The other way round: with no row locks at all, the guard was what held."),
+        ("Any database will do.",
+         "PostgreSQL or MySQL 8. On MariaDB and older MySQL Airflow takes no row locks and says nothing."),
     ),
     traps=(
         ("“We will use a distributed lock in Redis.”",
-         "Then there are two truths, and a lock whose holder may be paused for longer than the lock lives. The lock belongs "
-         "where the rows are."),
+         "Then there are two truths, and a lock whose holder may be paused for longer than the lock lives. The lock "
+         "belongs where the rows are."),
         ("“If a scheduler dies, its transaction is rolled back, so nothing can happen.”",
          "True before COMMIT. The gap after it is the one to talk about."),
         ("“Set the health threshold to two seconds, then failover is quick.”",
@@ -337,6 +345,6 @@ LESSON = Lesson(
         "tell what becomes of a row when its scheduler dies before COMMIT, after COMMIT, or only seems to",
         "say on which databases you would not run a second scheduler, and why",
     ),
-    try_this="Take two terminals and any PostgreSQL. `BEGIN; SELECT ... FOR UPDATE` a row in the first. In the second try the "
-    "same plainly, with NOWAIT, with SKIP LOCKED. Then close the first terminal without COMMIT, and watch.",
+    try_this="Take two terminals and any PostgreSQL. `BEGIN; SELECT ... FOR UPDATE` a row in the first. In the second try "
+    "the same plainly, with NOWAIT, with SKIP LOCKED. Then close the first terminal without COMMIT, and watch.",
 )

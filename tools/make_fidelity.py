@@ -65,6 +65,9 @@ def incidents_table() -> str:
     shown = [pair for pair in variants if not museum.unplayable(*pair)]
     left = "\n".join(f"- {c.id}, {c.title}: {museum.unplayable(c.id)}." for c in museum.cases().values()
                      if museum.unplayable(c.id))
+    left += "\n".join(f"- {cid}, the variant \"{museum.case(cid).changes[k]}\": {museum.unplayable(cid, k)}."
+                      for cid, k in variants if museum.unplayable(cid, k) and not museum.unplayable(cid)
+                      and "version" not in museum.unplayable(cid, k))
     return (f"{len(played)} of {len(museum.cases())} incidents and {len(shown)} of {len(variants)} variants are played, "
             f"and agree with what was verified. Not played, besides variants of other versions:\n\n{left}")
 

@@ -14,7 +14,7 @@ function h(tag, props = {}, ...children) {
 
 function render({ model, el }) {
   const steps = model.get("steps");
-  const drawing = h("div.dl-scroll");
+  const drawing = h("div.dl-map");
   drawing.innerHTML = model.get("html");               // written by the kit itself, every text in it escaped
   const nodes = [...drawing.querySelectorAll(".dk-node")];
   const nameOf = (node) => node.querySelector("title").textContent;

@@ -82,7 +82,7 @@ def twin() -> str:
     """The journey without a script: the map, and every step as a row."""
     rows = [{"step": k, "who acts": s.component, "what": s.does, "row in the database": s.row,
              "state then": s.state or "-"} for k, s in enumerate(STEPS, 1)]
-    return static(f'<div class="dl-scroll">{architecture(3).map.svg()}</div>{chips(rows)._repr_html_()}')
+    return static(f'<div class="dl-map">{architecture(3).map.svg()}</div>{chips(rows)._repr_html_()}')
 
 
 def journey() -> Journey:

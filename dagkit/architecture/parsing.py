@@ -87,12 +87,13 @@ class Parsing:
         return rows
 
     def picture(self, rows: int = 14) -> Picture:
-        """A bar for each parse: green was stored, red was killed."""
-        bars = [(file, [(p.start, min(p.end, self.until), "success" if p.stored else "failed")
+        """A bar for each parse, as states: running was stored, up_for_retry was killed and comes again."""
+        bars = [(file, [(p.start, min(p.end, self.until), "running" if p.stored else "up_for_retry")
                         for p in self.parses if p.file == file and p.start < self.until]) for file in self.files[:rows]]
         drawn = gantt.svg(bars, prefix=content_prefix("parsing", bars), last_tick=int(self.until),
-                          title="Parses (success: stored; failed: killed by the timeout), seconds")
-        return Picture(drawn, self.table(), "Parses by file")
+                          title="Parses (up_for_retry: killed by the timeout), in seconds")
+        return Picture(drawn, self.table(), "Each bar is a parse; a tick is a second"
+                       + ("" if all(p.stored for p in self.parses) else "; up_for_retry: killed by the timeout"))
 
     def __repr__(self) -> str:
         return "\n".join(" ".join(f"{k} {v};" for k, v in row.items()) for row in self.table())

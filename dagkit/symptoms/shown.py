@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..lesson.page import Table, esc, items, static
-from ..states import NAMES
+from ..states import FINISHED, NAMES
 from ..views import gantt
 from ..views.picture import content_prefix
 from ..views.timeline import segments
 from .deployment import Broken
+
+DONE = frozenset(NAMES[code] for code in FINISHED)
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,18 @@ def _due(case: Broken, label: str, tick: int) -> bool:
 
 
 def bars(case: Broken, rows: int = 18) -> str:
-    """The states over time of the tasks that were open last, as SVG; nothing later than the look is in it."""
+    """States over time, as SVG: the tasks that have been open longest, and those that changed last.
+
+    Nothing later than the look is in it.
+    """
     changes = dict(zip(case.trace.labels, case.trace.changes, strict=True))
     seen = {label: [(tick, state) for tick, state in changes[label] if tick <= case.at] for label in changes
             if _due(case, label, case.at)}
-    order = sorted(seen, key=lambda label: -max(tick for tick, _ in seen[label]))[:rows]
+    still = sorted((label for label in seen if seen[label][-1][1] not in DONE), key=lambda label: seen[label][-1][0])
+    order = [*still[:rows // 2], *sorted(seen, key=lambda label: -seen[label][-1][0])]
+    order = list(dict.fromkeys(order))[:rows]
     kept = [(label, segments(seen[label], case.at + 1)) for label in seen if label in set(order)]
-    title = f"The {len(kept)} tasks that changed last, until tick {case.at} (a tick is 10 seconds)"
+    title = f"{len(kept)} tasks, open longest or changed last, until tick {case.at} (a tick is 10 seconds)"
     return str(gantt.svg(kept, prefix=content_prefix(title, kept), last_tick=case.at + 1, title=title))
 
 

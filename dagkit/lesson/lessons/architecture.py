@@ -145,7 +145,7 @@ ASKS = {
         }, answer=lambda: round([n for t, n in demo.held("deferral") if t <= 30][-1])),
     "rows": Question(
         "200 Dags with 30 tasks each run every hour. How many rows does task_instance get in 30 days?", {
-            "{wrong_rows}": "That is one run of each.",
+            "{wrong_rows}": "That is what one run of each Dag adds.",
             "{rows_day}": "That is what a single day adds.",
             "{rows_month}": "A row for every task of every run, whether it did anything or not.",
         }, answer=lambda: f"{growth().rows:,}"),

@@ -46,6 +46,12 @@ def tells(trace: Any) -> dict[str, Any]:
     return {"extract tries": trace.tries["extract"], "run": trace.run_state, "ended at tick": trace.last_tick}
 
 
+def edited(*broken: Any, tick: int = 4) -> Any:
+    """Somebody deletes load from the file while extract runs; publish now follows extract."""
+    shorter = Dag("nightly", [Task("extract", duration=6, retries=1, retry_delay=10), Task("publish", "extract")])
+    return outage(*broken, changes=[(tick, {"dag": shorter})])
+
+
 # ---- the Dag processor ----------------------------------------------------------------------------------------------
 
 FILES: dict[str, float] = {f"dag_{k:02}.py": 2 for k in range(20)}
@@ -164,6 +170,6 @@ def xcom_megabytes(*, files: int = 4, megabytes: int = 500) -> list[dict[str, An
             {"handed on": "the data itself", "bytes in xcom": files * 2 * megabytes * 1_000_000}]
 
 
-__all__ = ["CHAIN", "FILES", "SLOW", "WAITS", "api_gone", "edits", "held", "hundred", "long_task", "lost", "months",
-           "orders_daily", "orders_file", "outage", "panel", "processed", "redeliveries", "slots_over_time", "tells",
-           "workers", "xcom_megabytes"]
+__all__ = ["CHAIN", "FILES", "SLOW", "WAITS", "api_gone", "edited", "edits", "held", "hundred", "long_task", "lost",
+           "months", "orders_daily", "orders_file", "outage", "panel", "processed", "redeliveries", "slots_over_time",
+           "tells", "workers", "xcom_megabytes"]

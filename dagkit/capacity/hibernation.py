@@ -98,7 +98,7 @@ def hibernate(deployment: Deployment | None = None, order: Sequence[str] = ORDER
 
 def _allowed(deployment: Deployment, order: Sequence[str], look_ahead: float) -> None:
     for step in order:
-        if step not in STEPS:
+        if not isinstance(step, str) or step not in STEPS:
             raise DagkitError(f"hibernate: step {quoted(step)} is unknown.{nearest(step, STEPS)} Known: {choices(STEPS)}.")
     if deployment.production:
         raise DagkitError("hibernate: the deployment is in production, and an ordered stop loses work. Scale it down "

@@ -43,7 +43,7 @@ def judge(finding: str, first: Evidence, second: Evidence | None) -> tuple[str, 
     >>> judge("stuck pod", seen, {**seen, "no active task instance": None})
     ('leave it', 'no active task instance: could not be read at the second look')
     """
-    if finding not in FINDINGS:
+    if not isinstance(finding, str) or finding not in FINDINGS:
         raise DagkitError(f"repair: finding {quoted(finding)} is unknown.{nearest(finding, FINDINGS)} "
                           f"Known: {choices(FINDINGS)}.")
     for number, look in (("first", first), ("second", second)):
@@ -78,7 +78,7 @@ def trial(looks: int = 2, *, count: int = 300, broken: float = 0.3, missing: flo
     >>> trial(2).wrongly < trial(1).wrongly < trial(0).wrongly
     True
     """
-    if looks not in (0, 1, 2):
+    if type(looks) is not int or looks not in (0, 1, 2):
         raise DagkitError(f"repair: looks is 0, 1 or 2, not {quoted(looks)}.")
     dice, found = random.Random(seed), {"rightly": 0, "wrongly": 0, "left": 0}
     for k in range(count):

@@ -181,7 +181,7 @@ def scale(policy: str, situation: str = "a burst that is due", *, missing_as: st
     True
     """
     for name, known in ((policy, POLICIES), (situation, SITUATIONS), (missing_as, ("zero", "hold"))):
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise DagkitError(f"capacity: {quoted(name)} is unknown.{nearest(name, known)} Known: {choices(known)}.")
     return Play(policy, SITUATIONS[situation], MISSING if situation == "a missing metric" else range(0), missing_as)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..checks import flag, listed, names, whole
 from ..errors import DagkitError, quoted
 
 SCHEDULERS, WORKERS = ("scheduler 1", "scheduler 2"), ("worker 1", "worker 2")
@@ -23,10 +24,11 @@ class Down:
     until: int | None = None
 
     def __post_init__(self) -> None:
-        if self.who not in SCHEDULERS + WORKERS or (isinstance(self.after, str)
-                                                    and self.after not in ("owns", "assigned", "starts")):
-            raise DagkitError(f"hops: nobody goes down as {quoted(self)}. who: one of {', '.join(SCHEDULERS + WORKERS)}; "
-                              "after: a time in ms, 'owns', 'assigned' or 'starts'.")
+        if self.who not in SCHEDULERS + WORKERS:
+            raise DagkitError(f"Down: who is one of {', '.join(SCHEDULERS + WORKERS)}, not {quoted(self.who)}.")
+        if self.after not in ("owns", "assigned", "starts"):
+            whole("Down", "after (else 'owns', 'assigned' or 'starts')", self.after, 0, unit=" of ms")
+        whole("Down", "until", self.until, 0, none=True, unit=" of ms")
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,21 @@ class Faults:
     guards: bool = True
 
     def __post_init__(self) -> None:
-        for kind in (*self.lose, *self.duplicate):
-            if kind not in KINDS:
-                raise DagkitError(f"hops: a hint is of the kind run, task or done, not {quoted(kind)}.")
-        for share in (self.lose_share, self.duplicate_share):
-            if not 0 <= share <= 1:
-                raise DagkitError(f"hops: a share of hints lies between 0 and 1, not {quoted(share)}.")
+        for name in ("lose", "duplicate"):
+            kinds = names("Faults", name, getattr(self, name)) if getattr(self, name) else ()
+            object.__setattr__(self, name, kinds)
+            if wrong := [kind for kind in kinds if kind not in KINDS]:
+                raise DagkitError(f"Faults: a hint is of the kind run, task or done, not {quoted(wrong[0])}.")
+        for name in ("lose_share", "duplicate_share"):
+            share = getattr(self, name)
+            if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+                raise DagkitError(f"Faults: {name} is a share between 0 and 1, not {quoted(share)}.")
+        for name in ("broker_down", "fallback", "guards"):
+            flag("Faults", name, getattr(self, name))
+        whole("Faults", "busy_until", self.busy_until, 0, unit=" of ms")
+        object.__setattr__(self, "down", listed("Faults", "down", self.down, "Write down=[Down(...)]."))
+        if wrong := [one for one in self.down if not isinstance(one, Down)]:
+            raise DagkitError(f"Faults: down is a list of Down(who, after, until), not of {quoted(wrong[0])}.")
 
 
 class Case(NamedTuple):

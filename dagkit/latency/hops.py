@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
+from ..checks import whole
 from ..errors import DagkitError, quoted
 from .hop_faults import KINDS, SCHEDULERS, WORKERS, Faults
 from .story import Story
@@ -295,8 +296,9 @@ class World:
 def play(faults: Faults | None = None, *, seed: int = 0, retries: int = 2, **changes: object) -> Story:
     """Play ``example_etl`` (extract, transform, publish) once and return its story.
 
-    faults: what goes wrong; keyword arguments change single fields of it. The same arguments give the same story.
-    Raises DagkitError for a fault that does not exist.
+    faults: what goes wrong; keyword arguments change single fields of it. seed: of what happens by chance. retries: of
+    each task. The same arguments give the same story.
+    Raises DagkitError for a fault that does not exist or cannot be.
 
     >>> story = play()
     >>> story.run, story.ended, len(story.starts)
@@ -304,6 +306,8 @@ def play(faults: Faults | None = None, *, seed: int = 0, retries: int = 2, **cha
     >>> play(broker_down=True).ended > 5 * story.ended
     True
     """
+    whole("play", "seed", seed, 0)
+    whole("play", "retries", retries, 0)
     try:
         asked = replace(faults or Faults(), **changes)  # type: ignore[arg-type]
     except TypeError as error:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..errors import DagkitError, choices, nearest, quoted, shown
+from ..errors import DagkitError, choices, nearest, quoted
 from .parameters import values
 
 DESIGNS = {
@@ -216,8 +216,8 @@ def _largest(holds: Callable[[float], bool]) -> float:
 
 
 def _known(design: str, resident: float) -> None:
-    if design not in DESIGNS:
-        raise DagkitError(f"latency: design '{shown(design)}' is unknown.{nearest(design, DESIGNS)} "
+    if not isinstance(design, str) or design not in DESIGNS:
+        raise DagkitError(f"latency: design {quoted(design)} is unknown.{nearest(design, DESIGNS)} "
                           f"Known: {choices(DESIGNS)}.")
     if isinstance(resident, bool) or not isinstance(resident, (int, float)) or not 0 <= resident < math.inf:
         raise DagkitError(f"latency: resident tasks must be a number >= 0, not {quoted(resident)}.")

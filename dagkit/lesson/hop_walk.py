@@ -35,7 +35,7 @@ class HopWalk(anywidget.AnyWidget):
     step = traitlets.Int(0).tag(sync=True)
 
     def __init__(self, case: str = "nothing", *, fallback: bool = True, guards: bool = True):
-        if case not in CASES:
+        if not isinstance(case, str) or case not in CASES:
             raise DagkitError(f"hop_walk: fault '{shown(case)}' is unknown.{nearest(case, CASES)} "
                               f"Known: {choices(CASES, 12)}.")
         super().__init__(cases=list(CASES), case=case, fallback=fallback, guards=guards)

@@ -123,10 +123,11 @@ def bars(game: Game) -> str:
     if not game.started:
         return ""
     rows = []
-    for task, start in game.started.items():
-        end, state = (game.ended[task], "success") if task in game.ended else (max(game.tick, start + 1), "running")
-        rows.append((f"task {task}", [(start, end, state)]))
     last = max(game.tick, game.built_in + 2)                # the same scale from the first tick on
+    for task, start in game.started.items():
+        end = game.ended.get(task)
+        done = [(end, last, "success")] if end is not None and end < last else []
+        rows.append((f"task {task}", [(start, end or max(game.tick, start + 1), "running"), *done]))
     drawn = gantt.svg(rows, prefix=content_prefix("game", rows, last, game.tick), last_tick=last, now=game.tick,
                       title="What ran when")
     return f'<div class="dl-scroll">{drawn}</div>'

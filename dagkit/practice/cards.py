@@ -32,7 +32,7 @@ class Cards(anywidget.AnyWidget):
     _esm = HERE / "cards.js"
     _css = css() + "\n" + (HERE / "cards.css").read_text(encoding="utf-8")
     title = traitlets.Unicode("").tag(sync=True)
-    deck = traitlets.List([]).tag(sync=True)
+    deck: Any = traitlets.List([]).tag(sync=True)
     replies = traitlets.Dict({}).tag(sync=True)
     at = traitlets.Int(0).tag(sync=True)
     seconds = traitlets.Float(0).tag(sync=True)
@@ -137,10 +137,10 @@ class Cards(anywidget.AnyWidget):
         """Behind the verdict: what is so, played; what the certainty says; the answer at work."""
         if self.talk is not None:
             return ""
-        found = misconceptions().get(verdict.misconception)
-        so = f"<p>{rich(about(verdict.misconception))}</p>" if found else ""
-        if found and found[1].refute:
-            so += fold("See it played", scene_html(scenes.find(found[1].refute)))
+        so = f"<p>{rich(about(verdict.misconception))}</p>" if verdict.misconception else ""
+        known = misconceptions().get(verdict.misconception)
+        if played := verdict.scene or (known[1].refute if known else ""):
+            so += fold("See it played", scene_html(scenes.find(played)))
         notes = {("certain", False): "You were certain. That is the best kind of mistake to find here.",
                  ("a guess", True): "Right by a guess: read the reason once more, then it is knowledge."}
         note = notes.get((sure, bool(verdict.ok)), "")

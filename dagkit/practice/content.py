@@ -152,7 +152,7 @@ def read(text: str, name: str = "content") -> Chapter:
     found: Chapter = _built(Chapter, data, name)
     for rung in found.rungs:
         _check_rung(rung, f"{name}: rung '{shown(rung.id)}'")
-    ids = [part.id for part in (*found.rungs, *found.longer)]
+    ids = [*(rung.id for rung in found.rungs), *(asked.id for asked in found.longer)]
     if twice := [one for one in ids if ids.count(one) > 1]:
         raise FormatError(f"{name}: two questions are called '{shown(twice[0])}'. Rename one.")
     return found

@@ -21,9 +21,10 @@ LEVELS = (1, 2, 3)
 
 @dataclass(frozen=True)
 class Judged(Verdict):
-    """A verdict that also names the misconception behind a wrong answer, if one is known."""
+    """A verdict that also names the misconception behind a wrong answer, and a scene that refutes it, if known."""
 
     misconception: str = ""
+    scene: str = ""
 
     __repr__ = Verdict.__repr__
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Any
 
 from ..errors import DagkitError, choices, quoted
@@ -201,8 +202,7 @@ def mix(seed: int, minutes: float, only: Sequence[int], level: int) -> list[Item
     """Questions that fill so many minutes: in the order of COURSE, each from a lesson asked least so far."""
     dice = Dice("interview", seed, minutes, *only, level)
     pool = {what: _all(what, only) for what in (*RUNGS, "longer")}
-    pool["drill"] = [lambda name=name: of_drill(drill(name, seed, level)) for name in kinds()  # type: ignore[misc]
-                     if KINDS[name].lesson in only]
+    pool["drill"] = [partial(_drilled, name, seed, level) for name in kinds() if KINDS[name].lesson in only]
     found: list[Item] = []
     used: dict[int, int] = {}
     turn, refused = 0, 0
@@ -225,10 +225,13 @@ def _all(what: str, only: Sequence[int]) -> list[Callable[[], Item]]:
     for n in only:
         here = chapter(n)
         if what == "longer":
-            made += [lambda asked=asked, here=here: of_longer(asked, here.lesson, here.title) for asked in here.longer]
-        made += [lambda rung=rung, here=here: of_rung(rung, here.lesson, here.title)
-                 for rung in here.rungs if rung.rung == what]
+            made += [partial(of_longer, asked, here.lesson, here.title) for asked in here.longer]
+        made += [partial(of_rung, rung, here.lesson, here.title) for rung in here.rungs if rung.rung == what]
     return made
+
+
+def _drilled(name: str, seed: int, level: int) -> Item:
+    return of_drill(drill(name, seed, level))
 
 
 def _next(dice: Dice, makers: list[Callable[[], Item]], used: dict[int, int]) -> Item | None:

@@ -93,7 +93,7 @@ def of_rung(rung: Rung, lesson: int, title: str) -> Item:
     """A rung of a ladder as a question."""
     ask = filled(rung.ask)
     hints: tuple[Callable[[], str], ...] = (
-        *(lambda text=text: f"<p>{rich(filled(text))}</p>" for text in rung.hints),  # type: ignore[misc]
+        *(lambda text=text: f"<p>{rich(filled(text))}</p>" for text in rung.hints),
         lambda: scene_html(scenes.find(rung.worked)))
     choices = {filled(choice.say): choice for choice in rung.choices}
     return Item(f"{lesson}/{rung.id}", lesson, "choice" if choices else "open",
@@ -121,7 +121,7 @@ def _judge_choice(rung: Rung, choices: dict[str, Choice], given: Any) -> Judged:
     if said == right:
         return Judged(True, filled(choice.reply))
     seen = f"Played: {scenes.find(choice.refute).point(rung.look)}" if choice.refute else ""
-    return Judged(False, filled(choice.reply), seen, choice.slip)
+    return Judged(False, filled(choice.reply), seen, choice.slip, choice.refute)
 
 
 def _chosen(choices: list[str], given: Any) -> str:
@@ -193,7 +193,7 @@ class Told:
     def parts(self) -> list[tuple[str, str]]:
         asked = self.asked
         return [("In 30 seconds", filled(asked.short)), ("In 2 minutes", filled(asked.long)),
-                *[(f"And: {filled(f.ask)}", filled(f.key)) for f in asked.follow_ups],
+                *[(f"Next: {filled(f.ask)}", filled(f.key)) for f in asked.follow_ups],
                 ("A weak answer", filled(asked.weak)), ("A strong answer", filled(asked.strong))]
 
     def html(self) -> str:

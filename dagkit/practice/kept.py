@@ -61,9 +61,10 @@ class Progress:
 
     def note(self, item: str, lesson: int, right: bool, sure: str = "", slip: str = "") -> dict[str, Any]:
         """Keep one answer: the question's id, its lesson, right or not, how sure, and the misconception it showed."""
-        entry = {"key": uuid.uuid4().hex, "item": item, "lesson": lesson, "at": self._clock(), "right": right,
+        key = uuid.uuid4().hex
+        entry = {"key": key, "item": item, "lesson": lesson, "at": self._clock(), "right": right,
                  "sure": sure if sure in SURE else "", "slip": slip}
-        self._own[entry["key"]] = entry
+        self._own[key] = entry
         self._save()
         return entry
 

@@ -5,9 +5,10 @@ Each function returns the value, or raises DagkitError with one sentence that sa
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 from .. import states
@@ -26,14 +27,22 @@ def number(answer: Any) -> float:
     (7, 7, 2.5)
     """
     if isinstance(answer, Real) and not isinstance(answer, bool):
-        if answer != answer or answer in (float("inf"), float("-inf")):
-            raise DagkitError(f"looked for: one number; found: {quoted(answer)}.")
-        return int(answer) if isinstance(answer, Integral) or answer == int(answer) else float(answer)
+        return _counted(answer)
     found = _NUMBER.match(_text(answer, "one number, such as 7 or '7 ticks'"))
     if not found:
         raise DagkitError(f"looked for: one number, such as 7 or '7 ticks'; found: {quoted(answer)}.")
-    value = float(found[1].replace(",", "."))
-    return int(value) if value == int(value) else value
+    return _counted(found[1].replace(",", "."))
+
+
+def _counted(found: Any) -> float:
+    """Whole numbers as whole ones. What is too large to count with is no answer to anything here."""
+    try:
+        exact = float(found)
+    except OverflowError:
+        exact = math.inf
+    if not math.isfinite(exact):
+        raise DagkitError(f"looked for: one number; found: {quoted(found)}.")
+    return int(exact) if exact.is_integer() else exact
 
 
 def names(answer: Any, known: Sequence[str]) -> list[str]:

@@ -33,7 +33,7 @@ def _story(dice: Dice, level: int) -> Scenario:
     broken = dice.one([t for t in tasks if t.task_id != retried]).task_id if level > 2 else ""
     for task in tasks:
         rule = "all_done" if level > 2 and task is ends[-1] and task.upstream else "all_success"
-        retries = {"retries": 1, "retry_delay": dice.between(1, 3)} if task.task_id == retried else {}
+        retries: dict[str, Any] = {"retries": 1, "retry_delay": dice.between(1, 3)} if task.task_id == retried else {}
         made.append(Task(task.task_id, task.upstream, duration=task.duration, trigger_rule=rule,
                          pool="db" if task.task_id in scarce else "default_pool", **retries))
     if retried:

@@ -63,7 +63,7 @@ def test_a_game_to_its_end(page: Any) -> None:
         if board.locator(".dp-go").is_disabled():
             break
     assert "the built-in order" in board.locator(".dl-right").inner_text()
-    assert board.locator(".dk-success").count() >= 6
+    assert board.locator(".dk-success").count() >= 6, "every box and bar"
 
 
 def test_an_interview_ends_with_what_to_review(page: Any) -> None:

@@ -195,7 +195,11 @@ def test_the_trace_records_its_faults():
     fault = dk.BrokerDown(2, until=9)
     trace = play(fault, executor=celery())
     assert trace.faults == [fault]
-    assert "tick  2  FAULT: the broker delivers nothing from tick 2 until tick 9" in trace.log().splitlines()
+    said = "the broker delivers nothing from tick 2 until tick 9"
+    assert f"tick  2  FAULT: {said}" in trace.log().splitlines()
+    drawn = trace.gantt().html()
+    assert drawn.count('class="dk-mark"') == 1 and f"▼ {said}" in drawn
+    assert "dk-mark" not in play().gantt().html()
 
 
 @pytest.mark.parametrize(("fault", "given", "words"), [

@@ -30,7 +30,7 @@ Segment = tuple[float, float, str]
 def svg(
     rows: Sequence[tuple[str, Sequence[Segment]]], *, prefix: str, last_tick: float, now: float | None = None,
     title: str = "", width: int = PLOT, unit: str = "tick", marked: Collection[str] = (), rest: str = "",
-    ghosts: Mapping[str, tuple[float, float]] | None = None,
+    ghosts: Mapping[str, tuple[float, float]] | None = None, marks: Sequence[tuple[float, str]] = (),
 ) -> str:
     """The chart as SVG text.
 
@@ -38,7 +38,8 @@ def svg(
     and drawn as work. last_tick: the end of the axis, in the segments' unit. now: where to draw the line of
     the current tick, or None. width: of the plot, in pixels. marked: tasks drawn with a heavy border.
     rest: what to say about rows beyond ROWS, after their number. ghosts: by label, from when to when something else
-    (an ideal) would have been; a thin line below the bar.
+    (an ideal) would have been; a thin line below the bar. marks: (when, what happened then): a broken line from a
+    triangle on the axis.
 
     Raises DagkitError if a segment ends before it starts.
 
@@ -58,6 +59,8 @@ def svg(
         body.append(_row(label, segments, HEAD + ROW * k, at, marked))
         if ghosts and label in ghosts:
             body.append(_ghost(*ghosts[label], HEAD + ROW * k, at))
+    for time, told in marks:
+        body.append(_mark(num(at(min(time, end))), told, bottom))
     if now is not None:
         x = num(at(min(max(now, 0), end)))
         line = f"M{x} {HEAD - 6} V{num(bottom)}"
@@ -71,6 +74,9 @@ def svg(
     look = style(f"{prefix}svg")
     if ghosts:
         look += f"#{prefix}svg .dk-ghost{{stroke:currentColor;stroke-width:2;fill:none;stroke-opacity:.75}}"
+    if marks:
+        look += (f"#{prefix}svg .dk-mark{{stroke:currentColor;stroke-width:1.5;stroke-dasharray:2 3;fill:currentColor;"
+                 "stroke-opacity:.8}")
     return svg_root(prefix, left + width + MARK + 2, bottom + (room + 10 if used else 6),
                     title or "Tasks over time", look, [*body, *keys])
 
@@ -146,6 +152,12 @@ def _end(what: str, x: float, wide: float, top: float, marked: bool) -> list[str
 
 def _inside(look: str, x: float, top: float, text: str) -> str:
     return el("text", esc(text), cls=f"dk-in {look}", x=x, y=top + 16)
+
+
+def _mark(x: str, told: str, bottom: float) -> str:
+    """A triangle on the axis and a broken line through all rows."""
+    return el("path", el("title", esc(plain(told, 250))), cls="dk-mark",
+              d=f"M{x} {HEAD - 1} l-5 -8 h10 Z M{x} {HEAD - 1} V{num(bottom)}")
 
 
 def _ghost(start: float, end: float, top: float, at: Callable[[float], float]) -> str:

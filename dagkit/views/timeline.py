@@ -15,7 +15,7 @@ def trace_gantt(trace: Any, *, tick: int | None = None, tasks: Iterable[str] | N
     """One row per task instance of a trace, its states as segments; the table gives its states at one tick.
 
     tick: where to draw the line of the current tick; the table is of that tick. None: no line, the last tick.
-    tasks: labels to show, in this order; None: all, as far as there is room.
+    tasks: labels to show, in this order; None: all, as far as there is room. What broke on the way is marked.
 
     Raises DagkitError for a label or a tick that is not in the trace.
     """
@@ -31,8 +31,10 @@ def trace_gantt(trace: Any, *, tick: int | None = None, tasks: Iterable[str] | N
     title = (f"{_names(trace)}: {counted(len(labels), 'task instance')}, {counted(trace.last_tick, 'tick')}, "
              f"{'run' if len(trace.run_states) == 1 else 'runs:'} {verdict_word(trace)}")
     prefix = content_prefix(title, rows[:gantt.ROWS], tick)
-    drawn = gantt.svg(rows, prefix=prefix, last_tick=trace.last_tick + 1, now=tick, title=title)
-    return Picture(drawn, table, title, few(trace.warnings))
+    broken = [fault for fault in trace.faults if fault.tick <= trace.last_tick]
+    drawn = gantt.svg(rows, prefix=prefix, last_tick=trace.last_tick + 1, now=tick, title=title,
+                      marks=[(fault.tick, str(fault)) for fault in broken])
+    return Picture(drawn, table, title, few([*(f"▼ {fault}" for fault in broken), *trace.warnings]))
 
 
 def segments(changes: Sequence[tuple[int, str]], end: int) -> list[gantt.Segment]:

@@ -25,10 +25,11 @@ NAME = "dagkit-pg-"
 LONGEST_SOCKET = 100
 """Bytes that a socket's path may have on every system (107 on Linux, 103 on macOS), with a little to spare."""
 SETTINGS = {
-    "listen_addresses": "", "fsync": "off", "full_page_writes": "off", "synchronous_commit": "off",
+    "listen_addresses": "", "port": "5432", "fsync": "off", "full_page_writes": "off", "synchronous_commit": "off",
     "shared_buffers": "32MB", "max_connections": "60", "autovacuum": "off", "jit": "off", "logging_collector": "off",
 }
-"""The data live as long as an experiment, so nothing is ever forced to disk; and no port is opened."""
+"""The data live as long as an experiment, so nothing is ever forced to disk. No port is opened; the number only names
+the socket, whatever PGPORT says."""
 
 
 def lowly() -> dict[str, Any]:
@@ -46,15 +47,25 @@ def die_with_keeper() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGQUIT)          # PR_SET_PDEATHSIG
 
 
+def listed(path: Path) -> str:
+    r"""A folder as an element of one of PostgreSQL's lists.
+
+    >>> listed(Path('/tmp/my "own", folder'))
+    '"/tmp/my ""own"", folder"'
+    """
+    return '"' + str(path).replace('"', '""') + '"'
+
+
 def open_to_all(path: Path) -> bool:
     return all(each.stat().st_mode & 0o001 for each in path.resolve().parents)
 
 
 def folder() -> Path:
-    """A new folder of our own with a short path; root's must be one that ``nobody`` reaches."""
+    """A new folder of our own with a short path and no comma (which would part two hosts); root's must be one that
+    ``nobody`` reaches."""
     for parent in map(Path, (tempfile.gettempdir(), "/tmp", "/var/tmp")):
         short = len(os.fsencode(parent / f"{NAME}12345678" / ".s.PGSQL.5432")) <= LONGEST_SOCKET
-        if parent.is_dir() and short and (os.geteuid() or open_to_all(parent / "x")):
+        if parent.is_dir() and short and "," not in str(parent) and (os.geteuid() or open_to_all(parent / "x")):
             return Path(tempfile.mkdtemp(prefix=NAME, dir=parent))
     raise OSError("no temporary folder has a short enough path that the server may enter; set TMPDIR to one")
 
@@ -84,7 +95,8 @@ class Embedded:
         except BaseException:
             self.close()
             raise
-        self.dsn = f"host='{self.home}' user=postgres dbname=postgres"
+        host = str(self.home).replace("\\", "\\\\").replace("'", "\\'")
+        self.dsn = f"host='{host}' port=5432 user=postgres dbname=postgres"
 
     def _reachable(self, programs: Path) -> Path:
         """The folder of the programs; a copy where ``nobody`` may not enter it (a home that is closed to others)."""
@@ -114,7 +126,7 @@ class Embedded:
         options = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
         with (self.home / "log").open("wb") as log:
             self.server = subprocess.Popen(
-                [programs / "bin" / "postgres", "-D", self.home / "data", "-k", f'"{self.home}"', *options],
+                [programs / "bin" / "postgres", "-D", self.home / "data", "-k", listed(self.home), *options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_keeper, **run)
         self._ready()
 

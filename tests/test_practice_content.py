@@ -168,7 +168,10 @@ def test_ladder_without_widgets(tmp_path):
     assert wrong.ok is False and wrong.misconception == "failed-and-upstream-failed-alike" and "Played:" in wrong.hint
     assert one.answer(1, 2).ok and one.answer(1, "upstream_failed").ok
     assert one.answer(2, 3).ok is False, "a number that is a choice means that choice, not its place"
-    assert one.answer(2, "maybe").ok is None
+    class Odd:
+        def __str__(self):
+            raise RuntimeError
+    assert [one.answer(2, odd).ok for odd in ("maybe", Odd(), None, True, 10**400, "x" * 10_000)] == [None] * 6
     assert one.answer(4, "whatever").ok is None and one.grade(4, [1, 2, 3]).ok and not one.grade(4, [1]).ok
     assert "Did you have" in repr(one.reveal(4)) and repr(one.reveal(1)).startswith("Answer: upstream_failed")
     assert [e["right"] for e in kept.entries] == [False, True, True, False, True, False]

@@ -167,8 +167,8 @@ def test_the_usual_chart_agrees_wherever_work_is_not_remote():
     for seed in range(30):
         load = Load(200, 60, 4 + seed, 1, 12, images=1 + 4 * (seed % 3 == 0))
         enough = load.peak <= load.machine and load.images == 1
-        answers = {"one_machine": enough, "still_enough": True, "isolation": load.images > 1, "short": True, "remote": False,
-                   "mixed": False}
+        answers = {"one_machine": enough, "still_enough": True, "isolation": load.images > 1, "short": True,
+                   "remote": False, "mixed": False}
         assert chosen(load) == f"{recommend(answers).executor}Executor"
     # The chart asks for the place last; the drill asks first.
     assert chosen(Load(200, 60, 40, 1, 12, images=5, remote=True)) == "EdgeExecutor"

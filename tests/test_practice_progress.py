@@ -105,8 +105,12 @@ def test_move_and_delete(tmp_path):
     other.note("1/ring", 1, False)
     kept.move(tmp_path / "b.json")
     assert not (tmp_path / "a.json").exists() and len(kept.entries) == 2
+    (tmp_path / "file").write_text("")
+    kept.move(tmp_path / "file" / "p.json")                   # cannot be written: nothing is lost
+    assert len(Progress(tmp_path / "b.json").entries) == 2 and "could not be written" in kept.said[-1]
     kept.delete()
     assert kept.entries == [] and not (tmp_path / "b.json").exists()
+    kept.delete()
 
 
 def test_a_place_that_cannot_be_written_is_said_and_nothing_breaks(tmp_path):
@@ -141,7 +145,8 @@ def test_what_is_due_comes_back_as_cards(tmp_path):
     kept = Progress(tmp_path / "p.json", clock=lambda: "2026-03-01T10:00:00.000000Z")
     kept.note("3/publish-ends", 3, False)
     kept.note("drill/slack/3/1", 1, False)
-    kept.note("3/gone-in-this-version", 3, False)
+    for gone in ("3/gone-in-this-version", "drill/makespan/" + "9" * 5000 + "/1", "drill/makespan/7/9", "<script>", ""):
+        kept.note(gone, 3, False)
     cards = review(kept, today=DAY + timedelta(days=1))
     assert sorted(item.id for item in cards.items) == ["3/publish-ends", "drill/slack/3/1"]
     assert review(kept, today=DAY).items == [] and "Nothing is due" in repr(review(kept, today=DAY))
@@ -221,7 +226,8 @@ def test_misconceptions_come_back_in_the_report():
 
 @pytest.mark.parametrize(("arguments", "words"), [
     ({"seed": -1}, "seed must be"), ({"minutes": 1}, "minutes must be"), ({"minutes": True}, "minutes must be"),
-    ({"lessons": [99]}, "no ladder for lesson 99")])
+    ({"lessons": [99]}, "no ladder for lesson 99"), ({"lessons": 5}, "must be a list"),
+    ({"lessons": []}, "must be a list")])
 def test_interview_refusals(arguments, words):
     with pytest.raises(dk.DagkitError, match=words):
         interview(**arguments)
@@ -257,6 +263,11 @@ def test_open_questions_are_graded_by_the_learner():
     assert cards.replies[str(at)]["stage"] == "grade" and kept.entries == []
     cards.hear({"do": "grade", "at": at, "points": [1, 2, 3, "x", 99]})
     assert cards.replies[str(at)]["ok"] is True and kept.entries[0]["right"] and kept.entries[0]["sure"] == "fairly sure"
+
+
+def test_training_deals_the_same_cards_to_a_whole_room():
+    one, two = dk.practice.training(5, 4), dk.practice.training(5, 4)
+    assert one.deck == two.deck and len(one.deck) == 4 and one.twin() == two.twin()
 
 
 def test_a_drill_may_be_tried_again_and_counts_once():

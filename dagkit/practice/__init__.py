@@ -13,7 +13,7 @@ from typing import Any
 from .drills import Drill, Judged, Worked, drill, kinds, sheet
 
 _WHERE = {
-    ".game": "Game puzzle", ".interviews": "Interview interview item review", ".ladders": "Ladder ladder sheet_of",
+    ".game": "Game puzzle", ".interviews": "Interview interview item review training", ".ladders": "Ladder ladder sheet_of",
     ".kept": "Progress progress", ".intervals": "next_review",
 }
 _LAZY = {name: module for module, names in _WHERE.items() for name in names.split()}

@@ -20,7 +20,7 @@ from ..lesson.page import items as bullets
 from ..lesson.page import rich, static
 from .content import RUNGS, chapter, lessons
 from .dice import Dice
-from .drills import KINDS, Judged, drill, kinds
+from .drills import KINDS, Judged, drill, kinds, sheet
 from .items import Item, about, of_drill, of_longer, of_rung
 from .kept import SURE, Progress, progress
 
@@ -255,7 +255,10 @@ def interview(seed: int = 0, minutes: float = 20, lessons: Sequence[int] | None 
         raise DagkitError(f"interview: seed must be a whole number >= 0, not {quoted(seed)}.")
     if isinstance(minutes, bool) or not isinstance(minutes, (int, float)) or not 5 <= minutes <= 240:
         raise DagkitError(f"interview: minutes must be a number from 5 to 240, not {quoted(minutes)}.")
-    only = None if lessons is None else list(lessons)
+    if lessons is not None and (not isinstance(lessons, (list, tuple, set, range)) or not lessons):
+        raise DagkitError(f"interview: lessons must be a list of lesson numbers, not {quoted(lessons)}. "
+                          "Write lessons=[5, 6].")
+    only = None if lessons is None else sorted(lessons)
     for lesson in only or ():
         chapter(lesson)
     return Interview(seed, minutes, only, level, clock, progress() if keep else None)
@@ -267,7 +270,7 @@ def item(name: str) -> Item:
     >>> item("drill/slack/3/1").lesson
     1
     """
-    first, *rest = name.split("/") if isinstance(name, str) else [""]
+    first, *rest = name.split("/") if isinstance(name, str) and len(name) < 200 else [""]
     if first == "drill" and len(rest) == 3 and rest[1].isdecimal() and rest[2].isdecimal():
         return of_drill(drill(rest[0], int(rest[1]), int(rest[2])))
     if first.isdecimal() and int(first) in lessons() and len(rest) == 1:
@@ -298,4 +301,12 @@ def review(kept: Progress | None = None, today: date | None = None, most: int = 
     return Cards(found[:most], "Due again", kept, words=words)
 
 
-__all__ = ["Answered", "Interview", "Report", "interview", "item", "mix", "review"]
+def training(seed: int = 0, count: int = 10, level: int = 1) -> Any:
+    """Drills as cards: all kinds in turn, the same for everybody who takes the seed; see ``sheet``."""
+    from .cards import Cards
+    dealt = sheet(seed, count, level)
+    return Cards([of_drill(one) for one in dealt], f"Drills {seed} · level {level}",
+                 words="\n".join(f"{one.title} (seed {one.seed})" for one in dealt))
+
+
+__all__ = ["Answered", "Interview", "Report", "interview", "item", "mix", "review", "training"]

@@ -125,7 +125,8 @@ def _judge_choice(rung: Rung, choices: dict[str, Choice], given: Any) -> Judged:
 
 
 def _chosen(choices: list[str], given: Any) -> str:
-    if not isinstance(given, bool) and (said := str(given)[:notation.LONGEST].strip().lower()):
+    said = (given if isinstance(given, str) else shown(given, 200))[:notation.LONGEST].strip().lower()
+    if said and not isinstance(given, bool):
         plainly = {plain(choice).strip().lower(): choice for choice in choices}
         plainly.update({choice.lower(): choice for choice in choices})
         if said in plainly:

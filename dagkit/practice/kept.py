@@ -103,16 +103,23 @@ class Progress:
         if source is not None and source.exists():
             self._own.update({entry["key"]: entry for entry in Progress(source).entries})
         self._save()
-        if source is not None and source.resolve() != self.path.resolve():
+        if self.path is None:                              # could not be written: the old file stays
+            self.path = source
+        elif source is not None and source.resolve() != self.path.resolve():
             source.unlink(missing_ok=True)
         return self
 
     def delete(self) -> None:
-        """Forget everything, and remove the file."""
+        """Forget everything, and remove the file. Raises DagkitError if the system does not let it go."""
         self._own.clear()
-        if self.path is not None:
+        if self.path is None or not self.path.exists():
+            return
+        try:
             with self._locked():
                 self.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise DagkitError(f"progress: {shown(self.path, 200)} cannot be removed: {error.strerror}. Delete it by "
+                              "hand.") from error
 
     def _save(self) -> None:
         if self.path is None:

@@ -13,7 +13,9 @@ from typing import Any
 
 import nbformat
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from nbformat.v4 import new_code_cell, new_notebook
+from traitlets.config import Config
 
 import dagkit as dk
 from dagkit import exercises
@@ -189,6 +191,15 @@ def test_a_learners_own_line_is_named_and_no_frame_of_the_kit() -> None:
     with pytest.raises(NotYet, match=r"ended in KeyError: 'nobody' in line 2\.") as told:
         exercises.judge("1.1", space)
     assert "/" not in str(told.value)
+
+
+def test_ipython_shows_the_sentences_and_no_traceback(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}), colors="nocolor")
+    shell.run_cell("import dagkit\nneeds = 3\norder = lambda needs: needs + 1\ndagkit.exercises.check('1.1')")
+    lines = capsys.readouterr().out.strip().split("\n")
+    assert len(lines) == 2, lines
+    assert lines[0].startswith("✗ 1.1 not yet. order({") and lines[1].startswith("  Hint: "), lines
 
 
 def test_a_loop_without_end_is_stopped_by_counting_lines() -> None:

@@ -136,7 +136,8 @@ def test_ci_runs_the_readmes_test_command():
 
 def test_readme_names_only_targets_and_files_that_exist():
     text = read("README.md") + read("CONTRIBUTING.md")
-    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.M))
+    rules = read("Makefile") + "".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("tools/*.mk")))
+    targets = set(re.findall(r"^([a-z-]+):", rules, re.M))
     assert set(re.findall(r"\bmake ([a-z][a-z-]*)\b(?= |`|$|\n)", text)) <= targets | {"it"}
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert (ROOT / link).exists(), link

@@ -66,7 +66,7 @@ def export_airflow(dag_or_scenario: Any, path: str | Path, *, tick_seconds: floa
         raise DagkitError(f"export_airflow: tick_seconds must be a number > 0, not {quoted(tick_seconds)}.")
     source = _Source(_scenario(dag_or_scenario))
     pools = path.with_suffix(".pools.json") if source.pools else None
-    text = source.text(path.name, pools and pools.name, tick_seconds)
+    text = source.text(pools.name if pools else None, tick_seconds)
     path.write_text(text, encoding="utf-8", newline="\n")
     if pools:
         pools.write_text(pools_json(source.pools), encoding="utf-8", newline="\n")
@@ -173,7 +173,7 @@ class _Source:
 
     # ---- text ------------------------------------------------------------------------------------------------
 
-    def text(self, file_name: str, pools_name: str | None, tick_seconds: float) -> str:
+    def text(self, pools_name: str | None, tick_seconds: float) -> str:
         kinds = {_kind(task) for task in self.dag}
         first = f"Pools first: airflow pools import {pools_name}" if pools_name and _LEGAL.match(pools_name) else \
             "Pools first: see the JSON file beside this one." if pools_name else "It needs no pools of its own."

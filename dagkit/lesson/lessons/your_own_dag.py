@@ -207,7 +207,8 @@ ASKS = {
         reveal=lambda: _plan(),
     ),
     "move": Question(
-        "The same Dag on two slots: {floor} minutes, the floor. One move only. Which one finishes sooner?",
+        "The same Dag on two slots takes {floor} minutes, the floor. Its chain is c1, c2, c3. One move only: which one "
+        "finishes sooner?",
         {
             "a third slot": "The path limits, and a slot does not shorten a path.",
             "c2 twice as fast": "The floor falls, and now the two slots limit: all the work still has to fit on them.",
@@ -244,7 +245,7 @@ def _moves() -> Any:
 
 def _what_holds() -> str:
     """Three settings that real deployments lie between: what is the same in all of them?"""
-    settings = ({}, {"executor": LocalExecutor(handover=0)}, {"config": Config(pacing="airflow")})
+    settings: list[dict[str, Any]] = [{}, {"executor": LocalExecutor(handover=0)}, {"config": Config(pacing="airflow")}]
     traces = [simulate(orders().replace(**setting)) for setting in settings]
     ends = [(trace.final_states, trace.tries, trace.run_state) for trace in traces]
     if any(end != ends[0] for end in ends):

@@ -6,7 +6,7 @@ it does so on every executor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .engine import simulate
@@ -58,6 +58,15 @@ class Comparison:
         self.traces = {str(name): simulate(_with(dag_or_workload, name, executor, changes))
                        for name, executor in executors.items()}
         self.rows = {name: measures(trace) for name, trace in self.traces.items()}
+
+    @classmethod
+    def of(cls, comparisons: Iterable[Comparison]) -> Comparison:
+        """Several comparisons side by side, as one."""
+        whole = cls.__new__(cls)
+        found = list(comparisons)
+        whole.traces = {name: trace for one in found for name, trace in one.traces.items()}
+        whole.rows = {name: row for one in found for name, row in one.rows.items()}
+        return whole
 
     @property
     def table(self) -> pd.DataFrame:

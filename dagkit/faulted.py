@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .dag import Dag
@@ -45,7 +46,7 @@ def staff(faults: Iterable[Any], workers: Sequence[Worker], executor: str, tick:
     found = list(workers)
     for fault in faults:
         if isinstance(fault, WrongQueue) and fault.holds(tick) and fault.executor in (None, executor):
-            found = [Worker(w.concurrency, fault.queues, w.name) if w.name == fault.worker else w for w in found]
+            found = [replace(w, queues=fault.queues) if w.name == fault.worker else w for w in found]
     return found
 
 

@@ -7,6 +7,7 @@ a scenario without outages.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DagkitError
@@ -101,7 +102,7 @@ def refresh(sim: Sim, now: int) -> None:
     for name, floor in sim.floors.items():
         floor.staff = list(sim.staffs.get(name, floor.staff))
         for fault in holding(sim, WrongQueue):
-            floor.staff = [Worker(w.concurrency, fault.queues, w.name) if _is(fault, name, w) else w for w in floor.staff]
+            floor.staff = [replace(w, queues=fault.queues) if _is(fault, name, w) else w for w in floor.staff]
     missed, sim.waits.missed = sim.waits.missed, []
     for ti, number, timed_out in missed:
         waiting.resume(sim, ti, number, timed_out)

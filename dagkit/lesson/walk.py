@@ -56,11 +56,7 @@ def try_out(advice: Advice, workload: str = "short and heavy") -> Picture:
     workload: "many short", "few heavy" or "short and heavy". Raises DagkitError for another.
     """
     kinds = [advice.executor, advice.alternative, *([BOTH] if advice.several else [])]
-    played = [_played(workload, kind) for kind in kinds]
-    whole = Comparison.__new__(Comparison)
-    whole.traces = {kind: trace for one in played for kind, trace in one.traces.items()}
-    whole.rows = {kind: row for one in played for kind, row in one.rows.items()}
-    return lanes(whole)
+    return lanes(Comparison.of(_played(workload, kind) for kind in kinds))
 
 
 # ---- the chart ---------------------------------------------------------------------------------------------------------

@@ -8,10 +8,10 @@ Text from outside reaches the file as Python literals only (``repr``), never as 
 from __future__ import annotations
 
 import json
-import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,10 @@ from ..dag import Dag
 from ..errors import DagkitError, choices, quoted, shown
 from ..scenario import DEFAULT_POOL_SLOTS, Pool, Scenario
 from ..task import Task, is_number, spec_of
-from .airflow_template import HEAD, IMPORTS, KINDS, RESERVED, SCRIPTED
+from .airflow_ids import LEGAL, argument_names, legal_ids, plain_name, variables
+from .airflow_template import HEAD, IMPORTS, KINDS, SCRIPTED
 from .loaded import Loaded
 
-_LEGAL = re.compile(r"[\w.-]{1,250}\Z")
 _TICKS = ("retry_delay", "max_retry_delay", "execution_timeout", "dagrun_timeout")
 _APART = ("upstream", "branch", "short_circuit", "latest_only", "empty", "expand", "is_setup", "is_teardown",
           "on_failure_fail_dagrun", "outlets", "task_group", "duration", "returns")  # fmt: skip
@@ -109,12 +109,16 @@ class _Source:
     def __init__(self, scenario: Scenario):
         self.scenario, self.dag = scenario, scenario.dag
         self.report: list[str] = []
-        self.dag_id = self._legal([self.dag.dag_id], "Dag id")[self.dag.dag_id]
-        self.ids = self._legal(self.dag.tasks, "task id")
+        self.dag_id = legal_ids([self.dag.dag_id], "Dag id", self.report)[self.dag.dag_id]
+        self.ids = legal_ids(self.dag.tasks, "task id", self.report)
         assets = [*self.dag.assets, *(name for t in self.dag for name in t.outlets)]
-        self.assets = self._legal(dict.fromkeys(assets), "asset")
-        self.names = _variables(self.ids)
-        self.arguments = self._arguments()
+        self.assets = legal_ids(dict.fromkeys(assets), "asset", self.report)
+        self.groups = legal_ids(dict.fromkeys(t.task_group for t in self.dag if t.task_group), "group name", self.report)
+        found = variables({**self.ids, **{("group", name): f"group_{legal}" for name, legal in self.groups.items()}})
+        self.names = {key: name for key, name in found.items() if isinstance(key, str)}
+        self.functions = {key[1]: name for key, name in found.items() if isinstance(key, tuple)}
+        overs = [*(t.expand or {} for t in self.dag), *(self.dag.groups[name] for name in self.groups)]
+        self.arguments = argument_names(dict.fromkeys(arg for over in overs for arg in over), self.report)
         self.pools = {name: pool for name, pool in scenario.pools.items()
                       if name != "default_pool" or pool != Pool(DEFAULT_POOL_SLOTS)}
         self._check()
@@ -126,14 +130,13 @@ class _Source:
             if task.wait is not None:
                 raise DagkitError(f"export_airflow: task '{shown(task.task_id)}' waits ({type(task.wait).__name__}); only "
                                   "tasks that run are exported. Replace it by a task with a duration.")
-            if task.task_group is not None:
-                raise DagkitError(f"export_airflow: task '{shown(task.task_id)}' is in mapped group "
-                                  f"'{shown(task.task_group)}'; only single mapped tasks are exported. "
-                                  "Map its tasks one by one.")
+            if task.task_group is not None and task.expand is not None:
+                raise DagkitError(f"export_airflow: task '{shown(task.task_id)}' is mapped inside mapped group "
+                                  f"'{shown(task.task_group)}'; Airflow refuses that. Map one of the two.")
             for name in (task.pool, task.queue, task.executor or "none"):
-                _plain_name(name, f"task '{shown(task.task_id)}'")
+                plain_name(name, f"task '{shown(task.task_id)}'")
         for name in self.scenario.pools:
-            _plain_name(name, "pools")
+            plain_name(name, "pools")
         self._say(task.executor for task in self.dag if task.executor)
         for what in ("faults", "changes", "initial"):
             if getattr(self.scenario, what):
@@ -147,42 +150,18 @@ class _Source:
         if named:
             self.report.append(f"[core] executor must list {choices(named)}: tasks ask for it by name.")
 
-    def _legal(self, names: Iterable[str], what: str) -> dict[str, str]:
-        """Ids as Airflow takes them: letters, digits, dash, dot, underscore, at most 250; unique."""
-        names = list(names)
-        made = {name: name for name in names if _LEGAL.match(name)}
-        taken, changed = set(made.values()), [name for name in names if name not in made]
-        for name in changed:
-            base = re.sub(r"[^\w.-]+", "_", name)[:200].strip("_") or "task"
-            made[name] = next(c for c in _numbered(base) if c not in taken)
-            taken.add(made[name])
-        if changed:
-            pairs = choices(f"{shown(name, 30)} -> {made[name][:30]}" for name in changed)
-            self.report.append(f"{what}s that Airflow would refuse were rewritten: {pairs}.")
-        return {name: made[name] for name in names}
-
-    def _arguments(self) -> dict[str, str]:
-        """Names of arguments that tasks are mapped over, as parameters of a Python function."""
-        names = dict.fromkeys(arg for t in self.dag for arg in (t.expand or {}))
-        fit = {n for n in names if n.isascii() and n.isidentifier() and not keyword.iskeyword(n) and n not in RESERVED}
-        changed = [name for name in names if name not in fit]
-        fresh = (name for name in _numbered("arg") if name not in names)
-        if changed:
-            self.report.append(f"Argument names that Python would refuse were rewritten: {choices(changed)}.")
-        return {name: name if name in fit else next(fresh) for name in names}
-
     # ---- text ------------------------------------------------------------------------------------------------
 
     def text(self, pools_name: str | None, tick_seconds: float) -> str:
         kinds = {_kind(task) for task in self.dag}
-        first = f"Pools first: airflow pools import {pools_name}" if pools_name and _LEGAL.match(pools_name) else \
+        first = f"Pools first: airflow pools import {pools_name}" if pools_name and LEGAL.match(pools_name) else \
             "Pools first: see the JSON file beside this one." if pools_name else "It needs no pools of its own."
         lines = [HEAD.format(dag_id=self.dag_id, pools=first), *self._imports(kinds), "",
                  "DAGKIT_EXPORT = 1", f"TICK = {tick_seconds!r}  # seconds", "",
                  *self._tables(), "", "", SCRIPTED.rstrip()]
         for kind in sorted(kinds & set(KINDS)):
             lines += ["", "", KINDS[kind].text.rstrip()]
-        if self.arguments:
+        if "Mapped" in kinds:
             lines += ["", "", *self._mapped_class()]
         lines += ["", "", *self._body()]
         return "\n".join(lines) + "\n"
@@ -190,7 +169,8 @@ class _Source:
     def _imports(self, kinds: set[str]) -> Iterator[str]:
         asset = ["Asset"] if self.assets else []
         branch = ["BaseBranchOperator"] if "Branch" in kinds else []
-        yield IMPORTS.format(sdk=", ".join(["DAG", *asset, *branch, "BaseOperator"]))
+        group = ["task_group"] if self.groups else []
+        yield IMPORTS.format(sdk=", ".join(["DAG", *asset, *branch, "BaseOperator", *group]))
         for kind in sorted(kinds & set(KINDS)):
             if KINDS[kind].provider:
                 yield KINDS[kind].provider
@@ -200,6 +180,8 @@ class _Source:
         yield from _table("OUTCOMES", {self._label(k): list(v) for k, v in self.scenario.outcomes.items()})
         yield from _table("DURATIONS", {self._label(k): v for k, v in self.scenario.durations.items()})
         yield from _table("POOLS", {name: pool.slots for name, pool in self.pools.items()})
+        if self.written != list(self.dag.tasks):
+            yield f"ORDER = {[self.ids[name] for name in self.dag.tasks]!r}  # as declared: it breaks ties"
 
     def _label(self, label: str) -> str:
         """A label with the task's id as Airflow sees it. Labels of one run or of another Dag have no place here."""
@@ -222,18 +204,71 @@ class _Source:
 
     def _body(self) -> Iterator[str]:
         yield f"with DAG({', '.join(self._dag_arguments())}) as dag:"
+        done: set[str] = set()
+        for name in self.order:
+            group = self.dag[name].task_group
+            if group is None:
+                yield from (f"    {line}" for line in self._made(self.dag[name]))
+            elif group not in done:
+                done.add(group)
+                yield from (f"    {line}" if line else "" for line in self._group(group))
         for task in self.dag:
-            yield f"    {self.names[task.task_id]} = {self._task(task)}"
-            if task.is_setup:
-                yield f"    {self.names[task.task_id]}.as_setup()"
-            if task.is_teardown:
-                fails = "on_failure_fail_dagrun=True" if task.on_failure_fail_dagrun else ""
-                yield f"    {self.names[task.task_id]}.as_teardown({fails})"
-        for task in self.dag:
-            ups = [self.names[u] for u in dict.fromkeys(task.upstream) if u not in (task.expand or {}).values()]
-            if ups:
-                left = ups[0] if len(ups) == 1 else f"[{', '.join(ups)}]"
-                yield f"    {left} >> {self.names[task.task_id]}"
+            yield from (f"    {line}" for line in self._arrows(task, inside=False))
+
+    def _made(self, task: Task) -> Iterator[str]:
+        name = self.names[task.task_id]
+        yield f"{name} = {self._task(task)}"
+        if task.is_setup:
+            yield f"{name}.as_setup()"
+        if task.is_teardown:
+            yield f"{name}.as_teardown({'on_failure_fail_dagrun=True' if task.on_failure_fail_dagrun else ''})"
+
+    def _group(self, group: str) -> Iterator[str]:
+        """A mapped group: a function that makes its tasks and the arrows between them."""
+        members = [self.dag[name] for name in self.order if self.dag[name].task_group == group]
+        over = {self.arguments[arg]: self._over(source) for arg, source in self.dag.groups[group].items()}
+        yield ""
+        yield f"@task_group(group_id={self.groups[group]!r}, prefix_group_id=False)"
+        yield f"def {self.functions[group]}({', '.join(over)}):"
+        for task in members:
+            yield from (f"    {line}" for line in self._made(task))
+        for task in members:
+            yield from (f"    {line}" for line in self._arrows(task, inside=True))
+        made = ", ".join(self.names[task.task_id] for task in members)
+        yield f"    return [{made}]"
+        yield ""
+        call = ", ".join(f"{arg}={source}" for arg, source in over.items())
+        yield f"[{made}] = {self.functions[group]}.expand({call})"
+
+    def _arrows(self, task: Task, *, inside: bool) -> Iterator[str]:
+        """The line that joins a task to its upstreams; inside its group or not. What is mapped over needs no arrow."""
+        given = dict.fromkeys(task.upstream)
+        own = {u for u in given if task.task_group is not None and self.dag[u].task_group == task.task_group}
+        over = task.expand or (self.dag.groups[task.task_group] if task.task_group and not own else {})
+        ups = [self.names[u] for u in given if (u in own) == inside and u not in over.values()]
+        if ups:
+            yield f"{ups[0] if len(ups) == 1 else '[' + ', '.join(ups) + ']'} >> {self.names[task.task_id]}"
+
+    @cached_property
+    def order(self) -> list[str]:
+        """Tasks as declared, if what each is mapped over stands before it; otherwise in the order they could run."""
+        ids = self.dag.graph.ids
+        seen: set[str] = set()
+        for name in ids:
+            task = self.dag[name]
+            over = {**(task.expand or {}), **(self.dag.groups[task.task_group] if task.task_group else {})}
+            if any(isinstance(source, str) and source not in seen for source in over.values()):
+                return [ids[i] for i in self.dag.graph.order]
+            seen.add(name)
+        return list(ids)
+
+    @cached_property
+    def written(self) -> list[str]:
+        """Tasks in the order in which the file makes them: the members of a group together."""
+        first: dict[str, int] = {}
+        for place, name in enumerate(self.order):
+            first.setdefault(self.dag[name].task_group or name, place)
+        return sorted(self.order, key=lambda name: first[self.dag[name].task_group or name])
 
     def _dag_arguments(self) -> Iterator[str]:
         yield repr(self.dag_id)
@@ -284,32 +319,6 @@ def _kind(task: Task) -> str:
 
 def _value(name: str, value: Any) -> str:
     return f"ticks({value!r})" if name in _TICKS and value is not None else repr(value)
-
-
-def _plain_name(name: str, who: str) -> None:
-    if not name.isprintable() or len(name) > 250:
-        raise DagkitError(f"export_airflow: {who}: the name '{shown(name)}' has characters that cannot be printed, or more "
-                          "than 250; Airflow's database may refuse it. Rename it.")
-
-
-def _numbered(base: str) -> Iterator[str]:
-    yield base
-    number = 2
-    while True:
-        yield f"{base}_{number}"
-        number += 1
-
-
-def _variables(ids: Mapping[str, str]) -> dict[str, str]:
-    """A variable for every task: its id where that is a plain Python name, otherwise ``task_3``."""
-    made: dict[str, str] = {}
-    taken = set(RESERVED)
-    for number, (task_id, legal) in enumerate(ids.items(), 1):
-        name = re.sub(r"[^0-9A-Za-z]", "_", legal)
-        fits = legal.isascii() and name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
-        made[task_id] = next(c for c in _numbered(name if fits else f"task_{number}") if c not in taken)
-        taken.add(made[task_id])
-    return made
 
 
 def _table(name: str, rows: Mapping[str, Any]) -> Iterator[str]:

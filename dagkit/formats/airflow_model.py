@@ -26,13 +26,14 @@ UNKNOWN = Unknown()
 
 @dataclass(eq=False)
 class DagModel:
-    """A Dag of the file: its id, its arguments, its tasks by id."""
+    """A Dag of the file: its id, its arguments, its tasks by id, what its mapped groups are mapped over."""
 
     dag_id: str
     given: dict[str, Any]
     nodes: dict[str, Node] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
     again: dict[str, int] = field(default_factory=dict)
+    mapped_groups: dict[str, dict[Any, Any]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -47,6 +48,7 @@ class Node:
     up: dict[Node, None] = field(default_factory=dict)
     down: dict[Node, None] = field(default_factory=dict)
     expand: dict[str, Any] | None = None
+    mapped_group: str | None = None
 
     @property
     def is_teardown(self) -> bool:

@@ -28,11 +28,12 @@ def is_own(reader: Reader) -> bool:
 def read_own(name: str, source: Source, reader: Reader, model: DagModel) -> Loaded:
     """The Dag in ticks, with its pools and its script. Raises FormatError where the file was changed by hand."""
     tick = reader.top.values["TICK"]
-    tasks = [detached(node.task_id, _spec(node, tick)) for node in model.nodes.values() if node.dag is model]
+    tasks = [detached(node.task_id, _spec(node, tick)) for node in _in_order(reader, model)]
     options = {key: _ticks(value, tick) if key in TIMES else value for key, value in model.given.items()
                if key in Dag("_").options() and is_plain(value) and value is not None}
     schedule = model.given.get("schedule")
     options["assets"] = schedule if isinstance(schedule, list) else ()
+    options["groups"] = {name: _over(over) for name, over in model.mapped_groups.items()}
     dag = Dag(model.dag_id, tasks, **options)
     if not tasks:
         dag.close()
@@ -46,12 +47,11 @@ def _spec(node: Node, tick: float) -> dict[str, Any]:
     given = node.given
     spec = {name: _ticks(value, tick) if name in TIMES else value for name, value in given.items()
             if name in _PLAIN and is_plain(value) and value is not None}
-    over = {str(arg): source.node.task_id if isinstance(source, Ref) else len(source) if isinstance(source, list) else 0
-            for arg, source in (node.expand or {}).items()}
+    over = _over(node.expand or {})
     mapped = [source for source in over.values() if isinstance(source, str)]
     ups = [up.task_id for up in node.up]
     spec["upstream"] = [*(u for u in ups if u not in mapped), *dict.fromkeys(u for u in ups if u in mapped)]
-    spec["expand"] = over or None
+    spec["expand"], spec["task_group"] = over or None, node.mapped_group
     if node.operator == "Branch":
         spec["branch"] = given.get("follow")
     if node.operator == "Short":
@@ -60,6 +60,20 @@ def _spec(node: Node, tick: float) -> dict[str, Any]:
     spec["empty"] = node.operator == "EmptyOperator"
     spec["outlets"] = given.get("outlets") if isinstance(given.get("outlets"), list) else ()
     return spec
+
+
+def _in_order(reader: Reader, model: DagModel) -> list[Node]:
+    """The tasks in the order in which they were declared, where the file had to make them in another."""
+    declared = reader.top.values.get("ORDER")
+    place = {name: number for number, name in enumerate(declared if isinstance(declared, list) else ())}
+    return sorted((node for node in model.nodes.values() if node.dag is model),
+                  key=lambda node: place.get(node.task_id, len(place)))
+
+
+def _over(given: Mapping[Any, Any]) -> dict[str, str | int]:
+    """What a task or a group is mapped over: task ids and lengths."""
+    return {str(arg): source.node.task_id if isinstance(source, Ref) else len(source) if isinstance(source, list) else 0
+            for arg, source in given.items()}
 
 
 def _ticks(seconds: Any, tick: float) -> Any:

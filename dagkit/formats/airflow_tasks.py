@@ -198,6 +198,11 @@ def _mapped_group(
     for up in data_refs(over):
         for start in Group("", "", {}, made).roots():
             arrow(up, start)
+    name = text_or(function.given.get("group_id"), function.name)
+    for member in made:
+        member.mapped_group = name
+    if reader.dag_stack:
+        reader.dag_stack[-1].mapped_groups[name] = over
     return result
 
 

@@ -109,7 +109,8 @@ class Latest(LatestOnlyOperator):
 RESERVED = frozenset({
     *dir(builtins), *KINDS, "dag", "DAG", "Asset", "BaseOperator", "BaseBranchOperator", "ShortCircuitOperator",
     "LatestOnlyOperator", "AirflowException", "AirflowFailException", "AirflowSkipException", "time", "timedelta",
-    "annotations", "ticks", "act", "Scripted", "Mapped", "TICK", "OUTCOMES", "DURATIONS", "POOLS", "DAGKIT_EXPORT",
+    "annotations", "ticks", "act", "Scripted", "Mapped", "TICK", "OUTCOMES", "DURATIONS", "POOLS", "ORDER", "DAGKIT_EXPORT",
+    "group",
     # parameters that operators have already
     "self", "kwargs", "args", "task_id", "duration", "returns", "follow", "owner", "email", "retries", "retry_delay",
     "max_retry_delay", "retry_exponential_backoff", "start_date", "end_date", "depends_on_past", "params", "queue",

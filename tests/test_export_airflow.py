@@ -163,6 +163,16 @@ def test_bad_paths_and_ticks(tmp_path: Path) -> None:
         dk.export_airflow(dk.examples.orders(), tmp_path / "orders.py", tick_seconds=0)
 
 
+def test_something_loaded_is_exported_in_a_unit_of_ones_choice(tmp_path: Path) -> None:
+    loaded = dk.load("task,upstream,minutes\na,,90\nb,a,61\n")
+    made = dk.export_airflow(loaded, tmp_path / "d.py", unit="h", tick_seconds=2)
+    assert [task.duration for task in dk.load(made.dag_file).dag] == [2, 2]      # rounded up to whole hours
+    assert made.report == ("For simulation, one tick is h; durations are rounded up to whole ticks, at least 1 "
+                           "(2 of 2 changed).",)
+    with pytest.raises(dk.DagkitError, match="unit= is for what load gave back"):
+        dk.export_airflow(dk.examples.orders(), tmp_path / "o.py", unit="h")
+
+
 def test_an_edited_export_is_refused_in_one_sentence(tmp_path: Path) -> None:
     text, _ = written(dk.examples.orders(), tmp_path)
     with pytest.raises(dk.DagkitError, match="expected a dictionary OUTCOMES"):

@@ -43,11 +43,15 @@ class Exported:
         return "\n".join([f"wrote {self.dag_file}", *self.report, "then:", *(f"  {c}" for c in self.commands)])
 
 
-def export_airflow(dag_or_scenario: Any, path: str | Path, *, tick_seconds: float = 1) -> Exported:
+def export_airflow(
+    dag_or_scenario: Any, path: str | Path, *, tick_seconds: float = 1, unit: str | float | None = None,
+) -> Exported:
     """Write an Airflow 3 Dag file, and the pools it needs as JSON beside it.
 
     dag_or_scenario: a Dag, a Scenario of one Dag, or what ``load`` gave back. path: of the file, ending in ``.py``;
     the pools go to ``NAME.pools.json``. tick_seconds: how long one tick lasts there, in seconds.
+    unit: of something loaded, the length of a tick in its own time, see ``Loaded.for_simulation``; with unit="min" and
+    tick_seconds=1 a recorded hour is played in a minute.
 
     Same tasks, rules, pools, limits, retries, mapping, branches, setup and teardown, and the scripted outcomes. Ids that
     Airflow would refuse are rewritten, and the report says so. Raises DagkitError for what a Dag file cannot hold.
@@ -64,19 +68,24 @@ def export_airflow(dag_or_scenario: Any, path: str | Path, *, tick_seconds: floa
         raise DagkitError(f"export_airflow: the path must end in .py, not '{shown(path.name)}'. Airflow reads .py files.")
     if not is_number(tick_seconds) or tick_seconds <= 0:
         raise DagkitError(f"export_airflow: tick_seconds must be a number > 0, not {quoted(tick_seconds)}.")
-    source = _Source(_scenario(dag_or_scenario))
+    if unit is not None and not isinstance(dag_or_scenario, Loaded):
+        raise DagkitError("export_airflow: unit= is for what load gave back; the durations here are ticks already. "
+                          "Use tick_seconds=.")
+    source = _Source(_scenario(dag_or_scenario, unit))
     pools = path.with_suffix(".pools.json") if source.pools else None
     text = source.text(pools.name if pools else None, tick_seconds)
     path.write_text(text, encoding="utf-8", newline="\n")
     if pools:
         pools.write_text(pools_json(source.pools), encoding="utf-8", newline="\n")
+    if isinstance(dag_or_scenario, Loaded):
+        source.report += [sentence for sentence in dag_or_scenario.report if sentence.startswith("For simulation,")]
     commands = [f"airflow pools import {pools.name}"] if pools else []
     return Exported(path, pools, (*commands, f"airflow dags trigger {source.dag_id}"), tuple(source.report))
 
 
-def _scenario(given: Any) -> Scenario:
+def _scenario(given: Any, unit: str | float | None) -> Scenario:
     if isinstance(given, Loaded):
-        return given.scenario()
+        return given.scenario(unit)
     if isinstance(given, (Dag, Scenario)):
         scenario = Scenario(given) if isinstance(given, Dag) else given
         if len(scenario.dags) != 1:

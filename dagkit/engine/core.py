@@ -113,8 +113,8 @@ class Sim:
         self.overran: set[int] = set()                 # TIs whose running try ends by execution_timeout
         self.waits = Waits(scenario.config.triggerers * scenario.config.triggerer_capacity)
         executors = scenario.executor.by_name.values()
-        times = {executor.handover if executor.steady else 0 for executor in executors}
-        self.same_handover = times.pop() if len(times) == 1 else 0   # ticks, where all executors take as long
+        times = {executor.handover if executor.steady else None for executor in executors}
+        self.same_handover = times.pop() if len(times) == 1 else None   # ticks, where all executors take as long
         self.floors: dict[str, Floor] = {}             # by executor, where it has workers
         self.picks: list[tuple[int, int, int, int]] = []   # (TI, tick, executor, worker) whenever a worker takes a TI
         self.misfits: set[int] = set()                 # TIs on a worker that lacks what they need

@@ -192,7 +192,8 @@ def admit(sim: Sim) -> list[int]:
     """
     limits, state = sim.limits, sim.state
     walk, used, cap = limits.walk, limits.used, limits.cap
-    reopen(limits)
+    if limits.given_back:
+        reopen(limits)
     queued: list[int] = []
     while walk:
         key, head, gate = heappop(walk)

@@ -28,10 +28,12 @@ def tick(sim: Sim, now: int) -> None:
     calendar = sim.calendar
     for change in calendar.change.pop(now, ()):
         change(sim, now)
-    finish(sim, calendar.finish.pop(now, []))
+    if now in calendar.finish:
+        finish(sim, calendar.finish.pop(now))
     for source in calendar.source.pop(now, ()):
         source(sim, now)
-    start(sim, calendar.start.pop(now, []))
+    if now in calendar.start or sim.floors:               # a worker that is free now may take what waits
+        start(sim, calendar.start.pop(now, []))
     for ti in calendar.look.pop(now, ()):
         sim.look_at(ti)
     if not sim.gates or outages.passes(sim, now):

@@ -94,7 +94,9 @@ def mark_environments(sim: Sim) -> None:
 
 def hand_over(sim: Sim, queued: list[int]) -> list[int]:
     """Queued TIs set out for their executors. Returns those that are there in the same tick."""
-    if sim.same_handover and not sim.starts:
+    if sim.same_handover is not None and not sim.starts:
+        if not sim.same_handover:
+            return queued
         sim.calendar.start[sim.now + sim.same_handover].extend(queued)
         return []
     at_once: list[int] = []

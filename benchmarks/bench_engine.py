@@ -1,9 +1,10 @@
-"""How fast the engine plays, with the full trace, beside a bare loop that does the same transitions without rules.
+"""How fast the engine plays, with the full trace, beside a bare loop, a SimPy model and the naive loop.
 
     python benchmarks/bench_engine.py [tasks]
 
 The bare loop is the floor of what a state machine costs in plain Python: a dictionary of states and a heap of ends,
-no pools, no priorities, no rules, no reasons. Both run in turns in one process; the transitions are compared first.
+no pools, no priorities, no rules, no reasons. Time is counted for one whole ``simulate``: compiling the Dag, all
+ticks, the trace. Answers are compared before anything is timed.
 """
 
 from __future__ import annotations
@@ -11,15 +12,19 @@ from __future__ import annotations
 import gc
 import heapq
 import random
-import statistics
 import sys
-import time
+import tracemalloc
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
+from bench_planning import lean_simpy
+from harness import Cell, amount, beside, in_turns, seconds, show
+
 import dagkit as dk
-from dagkit.engine import play
+from dagkit.engine import play, prepare
+from dagkit.engine.tick import tick
+from dagkit.naive import MiniScheduler
 
 SLOTS, MAX_ACTIVE = 50, 64
 
@@ -29,16 +34,6 @@ def pooled(n: int) -> dk.Scenario:
     draw = random.Random(1)
     tasks = [dk.Task(f"t{i}", duration=draw.randint(1, 50), pool="p") for i in range(n)]
     return dk.Scenario(dk.Dag("pooled", tasks, max_active_tasks=MAX_ACTIVE), pools={"p": SLOTS},
-                       config=dk.Config(parallelism=10 * n))
-
-
-def layered(n: int, width: int = 300) -> dk.Scenario:
-    """Layers of 300, about three upstreams each, through the same limits."""
-    draw = random.Random(2)
-    tasks = [dk.Task(f"t{i}", sorted({f"t{draw.randrange((i // width - 1) * width, i // width * width)}"
-                                      for _ in range(3)}) if i >= width else (),
-                     duration=draw.randint(1, 5), pool="p") for i in range(n)]
-    return dk.Scenario(dk.Dag("layered", tasks, max_active_tasks=MAX_ACTIVE), pools={"p": SLOTS},
                        config=dk.Config(parallelism=10 * n))
 
 
@@ -77,44 +72,126 @@ def bare_loop(durations: list[int], slots: int) -> list[tuple[int, int, str]]:
     return events
 
 
+def concurrent(n: int, pacing: str = "lesson") -> dk.Scenario:
+    """n tasks that all run at once: nothing limits them. Under airflow pacing 16 become queued in a pass."""
+    draw = random.Random(4)
+    longest = 50 if pacing == "lesson" else n // 4
+    tasks = [dk.Task(f"t{i}", duration=draw.randint(1, longest)) for i in range(n)]
+    return dk.Scenario(dk.Dag("concurrent", tasks, max_active_tasks=n), pools={"default_pool": -1},
+                       config=dk.Config(parallelism=n, pacing=pacing))
+
+
+def ticks_only(scenario: dk.Scenario) -> Any:
+    """A function that plays a prepared simulation; the compiled Dag is made anew outside the clock."""
+    sim = prepare(scenario)
+
+    def run() -> None:
+        for now in sim.calendar:
+            tick(sim, now)
+    return run
+
+
 def same_transitions(sim: Any, events: list[tuple[int, int, str]]) -> bool:
     mine = Counter(dk.states.NAMES[code] for code in sim.event_new)
     return mine == Counter(new for _, _, new in events)
 
 
-def seconds(call: Callable[[], Any]) -> float:
+def against_bare(what: str, case: str, scenario: dk.Scenario, slots: int, goal: float) -> Iterator[Cell]:
+    durations = [task.duration for task in scenario.dag] * max(runs.count for runs in scenario.runs.values())
+    sim = play(scenario)
+    assert len(sim.event_new) == 4 * len(durations) and same_transitions(sim, bare_loop(durations, slots))
+    del sim
+    yield from beside(what, f"{case}, whole simulate", lambda: play(scenario),
+                      {"bare dict and heap": (lambda: bare_loop(durations, slots), goal)}, 3)
+    played = sorted(seconds(ticks_only(scenario)) for _ in range(3))
+    bare = sorted(seconds(lambda: bare_loop(durations, slots)) for _ in range(3))
+    yield Cell(what, f"{case}, ticks alone", "bare dict and heap", bare[1] / played[1], goal)
+    yield Cell("transitions a second", f"{case}, ticks alone", "budget", 4 * len(durations) / played[1] / 1e3,
+               1200 * goal, "k/s")
+
+
+def scale_cells(n: int) -> Iterator[Cell]:
+    """Five times the task instances should take about five times as long."""
+    small, large = concurrent(n), concurrent(5 * n)
+    taken = in_turns({"small": lambda: play(small), "large": lambda: play(large)}, 1)
+    yield Cell("five times the task instances", f"{n:,} to {5 * n:,}", "budget",
+               taken["large"][0] / taken["small"][0], 7, "times")
+
+
+def simpy_cells(n: int) -> Iterator[Cell]:
+    """The whole simulator beside a model that knows durations and slots only."""
+    draw = random.Random(5)
+    tasks = [dk.Task(f"t{i:06d}", sorted({f"t{draw.randrange((i // 300 - 1) * 300, i // 300 * 300):06d}"
+                                          for _ in range(3)}) if i >= 300 else (), duration=draw.randint(1, 1000),
+                     weight_rule="absolute") for i in range(n)]
+    dag = dk.Dag("layered", tasks, max_active_tasks=64)
+    scenario = dk.Scenario(dag, executor=dk.LocalExecutor(parallelism=64, handover=0), config=dk.Config(parallelism=64))
+    assert dk.simulate(scenario).last_tick == 1 + lean_simpy(dag, 64)
+    yield from beside("full simulator", f"{n:,} tasks, layered, 64 slots", lambda: play(scenario),
+                      {"SimPy, lean model": (lambda: lean_simpy(dag, 64), 1.5)}, 3)
+
+
+def naive_cells() -> Iterator[Cell]:
+    """2,000 tasks in 8 slots, mean duration 50: the loop that looks at every task in every tick."""
+    draw = random.Random(6)
+    dag = dk.Dag("many", [dk.Task(f"t{i}", duration=draw.randint(1, 99)) for i in range(2_000)], max_active_tasks=8)
+    loop: list[MiniScheduler] = []
+    slow = seconds(lambda: loop.append(MiniScheduler(dag).play()))
+    trace = dk.simulate(dag)
+    mine = [(tick, task, old, new) for tick, task, old, new in zip(
+        trace.events["tick"], trace.events["task_id"], trace.events["old"], trace.events["new"], strict=True)]
+    assert mine == loop[0].events, "the two traces differ"
+    quick = sorted(seconds(lambda: play(dk.Scenario(dag))) for _ in range(5))[2]
+    yield Cell("full simulator", "2,000 tasks, 8 slots", "naive loop", slow / quick, 1_000)
+
+
+def memory_cells(n: int) -> Iterator[Cell]:
+    """Bytes a task instance at rest, beyond the Task objects that the user made."""
     gc.collect()
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+    tracemalloc.start()
+
+    def held() -> int:
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    names, start = [f"t{i}" for i in range(n)], held()
+    tasks = [dk.Task(name, duration=1 + i % 50) for i, name in enumerate(names)]
+    declared = held()
+    scenario = dk.Scenario(dk.Dag("wide", tasks, max_active_tasks=n), pools={"default_pool": -1},
+                           config=dk.Config(parallelism=n))
+    sim = prepare(scenario)
+    ready = held()
+    for now in sim.calendar:
+        tick(sim, now)
+    played = held()
+    tracemalloc.stop()
+    yield Cell("memory", f"{n:,}, a Task", "budget", (declared - start) / n, 400, "B")
+    yield Cell("memory", f"{n:,}, beyond the Tasks", "budget", (played - declared) / n, 250, "B")
+    yield Cell("memory", f"{n:,}, of that the trace", "budget", (played - ready) / n, 40, "B")
 
 
-def main(n: int = 100_000, rounds: int = 3) -> dict[str, float]:
-    """Prints transitions/s (median of rounds) and the ratio to the bare loop; returns the figures."""
-    found: dict[str, float] = {}
-    scenario = pooled(n)
-    durations = [task.duration for task in scenario.dag]
-    assert same_transitions(play(scenario), bare_loop(durations, SLOTS)), "the two do not make the same transitions"
-    bare = 4 * n / statistics.median(seconds(lambda: bare_loop(durations, SLOTS)) for _ in range(rounds))
-    print(f"{'bare loop':<24}{bare:>12,.0f} transitions/s")
-    for name, made in (("pooled", scenario), ("layered", layered(n)), ("many runs", many_runs(n))):
-        for pacing in ("lesson", "airflow"):
-            one = made.replace(config=dk.Config(parallelism=10 * n, pacing=pacing))
-            times, count = [], 0
-            for _ in range(rounds):
-                gc.collect()
-                start = time.perf_counter()
-                sim = play(one)
-                times.append(time.perf_counter() - start)
-                count = len(sim.event_new)
-            rate = count / statistics.median(times)
-            found[f"{name}, {pacing}"] = rate
-            print(f"{name + ', ' + pacing:<24}{rate:>12,.0f} transitions/s{rate / bare:>8.2f} x the bare loop", flush=True)
-    return found
+def explain_cells(n: int) -> Iterator[Cell]:
+    """The first reason asked of a long trace, and another at another tick."""
+    trace = dk.simulate(concurrent(n))
+    assert len(trace._event_new) == 4 * n
+    yield Cell("first explain", f"{4 * n:,} events", "budget", seconds(lambda: trace.explain("t7", 20)), 0.3, "s")
+    yield amount("later explain", f"{4 * n:,} events", lambda: trace.explain("t9", 20), 20, unit="ms", scale=1e3)
+    waiting = dk.simulate(pooled(n // 5))
+    yield amount("waiting(), every row", f"{n // 5:,} that wait", lambda: waiting.waiting(20), 3, rounds=3)
+
+
+def cells(n: int = 100_000) -> Iterator[Cell]:
+    yield from against_bare("all at once", f"{n:,}", concurrent(n), n, 0.5)
+    yield from against_bare("all at once", f"{5 * n:,}", concurrent(5 * n), 5 * n, 0.5)
+    yield from scale_cells(n)
+    yield from against_bare("through a pool of 50", f"{n:,}", pooled(n), SLOTS, 0.5)
+    yield from against_bare("airflow window", f"{n:,}", concurrent(n, "airflow"), n, 0.35)
+    yield from against_bare(f"{n // 20:,} runs of 20", f"{n:,}", many_runs(n), 500, 0.35)
+    yield from simpy_cells(n)
+    yield from naive_cells()
+    yield from memory_cells(5 * n)
+    yield from explain_cells(5 * n)
 
 
 if __name__ == "__main__":
-    try:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
-    except KeyboardInterrupt:
-        print("stopped")
+    show(cells(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000))

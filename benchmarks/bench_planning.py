@@ -3,38 +3,34 @@
     python benchmarks/bench_planning.py [tasks ...]        (default 1000 10000 100000)
 
 Layered Dags, three edges a task, names and declaration in scrambled order; each tool has its graph built
-already. Seconds are CPU time, so that a busy machine disturbs less. networkx is needed; rustworkx and SimPy are
-compared if they are installed.
+already, except in "build and waves". rustworkx and SimPy are compared if they are installed.
 """
 
 from __future__ import annotations
 
-import gc
+import dataclasses
+import graphlib
 import heapq
 import math
 import random
-import statistics
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
 import networkx as nx
+from harness import Cell, amount, beside, show
 
-from dagkit.dag import Dag, Task
-from dagkit.planning import critical_path, makespan, makespan_curve, saturation_slots, schedule, slack, waves
-from dagkit.weights import priority_totals
+from dagkit.dag import Dag
+from dagkit.planning import critical_path, makespan, makespan_curve, schedule, waves
+from dagkit.task import Task
 
 SHAPES: dict[str, Callable[[int], int]] = {   # tasks -> width of a layer
     "wide": lambda n: n // 10,
     "square": math.isqrt,
     "deep": lambda n: 10,
 }
-Case = tuple[str, Callable[[], Any], dict[str, Callable[[], Any]]]
-
-
 def layered(n: int, width: int, seed: int = 0) -> Dag:
     """``width`` tasks a layer, three upstreams each from the layer before; scrambled names and declaration."""
     draw = random.Random(seed)
@@ -162,67 +158,85 @@ def idiomatic_simpy(dag: Dag, slots: int) -> int:
     return int(env.now)
 
 
-def cases(dag: Dag) -> Iterator[Case]:
-    graph = networkx_graph(dag)
-    peers: dict[str, Callable[[], Any]] = {
-        "networkx": lambda: [sorted(w) for w in nx.topological_generations(graph)]}
-    assert waves(dag) == peers["networkx"]()
-    peers["networkx"] = lambda: list(nx.topological_generations(graph))
+def graphlib_waves(dag: Dag) -> list[list[str]]:
+    sorter = graphlib.TopologicalSorter({t.task_id: t.upstream for t in dag})
+    sorter.prepare()
+    found = []
+    while sorter.is_active():
+        ready = sorter.get_ready()
+        found.append(list(ready))
+        sorter.done(*ready)
+    return found
+
+
+def found_anew(dag: Dag) -> list[list[str]]:
+    """A Dag keeps its waves once found; this finds them again."""
+    dag._graph = dataclasses.replace(dag.graph)
+    return waves(dag)
+
+
+def built(specs: list[tuple[str, Any]]) -> list[list[str]]:
+    return waves(Dag("built", [Task(name, ups) for name, ups in specs]))
+
+
+def built_by_networkx(specs: list[tuple[str, Any]]) -> list[list[str]]:
+    graph = nx.DiGraph()
+    graph.add_nodes_from(name for name, _ in specs)
+    graph.add_edges_from((u, name) for name, ups in specs for u in ups)
+    return list(nx.topological_generations(graph))
+
+
+def wave_cells(dag: Dag, case: str, rounds: int) -> Iterator[Cell]:
+    graph, n = networkx_graph(dag), len(dag)
+    peers: dict[str, tuple[Callable[[], Any], float]] = {
+        "networkx": (lambda: list(nx.topological_generations(graph)), 3 if n <= 100_000 else 2)}
+    mine = found_anew(dag)
+    assert mine == [sorted(w) for w in peers["networkx"][0]()] == [sorted(w) for w in graphlib_waves(dag)]
     if find_spec("rustworkx"):
         import rustworkx as rx
         rust = rustworkx_graph(dag)
-        assert waves(dag) == [sorted(rust[i] for i in w) for w in rx.topological_generations(rust)]
-        peers["rustworkx"] = lambda: rx.topological_generations(rust)
-    yield "waves", lambda: waves(dag), peers
+        assert mine == [sorted(rust[i] for i in w) for w in rx.topological_generations(rust)]
+        peers["rustworkx"] = (lambda: rx.topological_generations(rust), 0.5)
+    yield from beside("waves, found anew", case, lambda: found_anew(dag), peers, rounds)
+    if n <= 100_000:
+        peers["graphlib"] = (lambda: graphlib_waves(dag), 5)
+    yield from beside("waves, asked again", case, lambda: waves(dag), peers, rounds)
+    if n <= 100_000:
+        specs = [(t.task_id, t.upstream) for t in dag]
+        yield from beside("build and waves", case, lambda: built(specs),
+                          {"networkx": (lambda: built_by_networkx(specs), 5)}, rounds)
 
-    weighted = rooted(graph, dag)
+
+def path_cells(dag: Dag, case: str, rounds: int) -> Iterator[Cell]:
+    weighted = rooted(networkx_graph(dag), dag)
     assert critical_path(dag).length == nx.dag_longest_path_length(weighted)
-    yield "critical path", lambda: critical_path(dag), {"networkx": lambda: nx.dag_longest_path(weighted)}
-
-    peers = {}
-    if find_spec("simpy"):
-        assert makespan(dag, 64) == schedule(dag, 64).makespan == lean_simpy(dag, 64) == bare_simpy(dag, 64)
-        # The idiomatic one grants a slot before the other completions of the instant, so it may differ in ties.
-        peers = {f"{kind.__name__}": partial(kind, dag, 64) for kind in (bare_simpy, lean_simpy, idiomatic_simpy)}
-    yield "makespan, 64 slots", lambda: makespan(dag, 64), peers
-    yield "schedule, 64 slots", lambda: schedule(dag, 64), peers
-    yield "slack", lambda: slack(dag), {}
-    yield "saturation", lambda: saturation_slots(dag), {}
-    yield "priority totals", lambda: priority_totals(dag), {}
+    yield from beside("critical path", case, lambda: critical_path(dag),
+                      {"networkx": (lambda: nx.dag_longest_path(weighted), 4)}, rounds)
 
 
-def seconds(call: Callable[[], Any]) -> float:
-    gc.collect()
-    gc.disable()
-    begin = time.process_time()
-    call()
-    took = time.process_time() - begin
-    gc.enable()
-    return took
+def slot_cells(dag: Dag, case: str, rounds: int) -> Iterator[Cell]:
+    assert makespan(dag, 64) == schedule(dag, 64).makespan == lean_simpy(dag, 64) == bare_simpy(dag, 64)
+    # The idiomatic one grants a slot before the other completions of the instant, so it may differ in ties.
+    yield from beside("list schedule, 64 slots", case, lambda: makespan(dag, 64), {
+        "SimPy, lean model": (partial(lean_simpy, dag, 64), 4),
+        "SimPy, its event queue": (partial(bare_simpy, dag, 64), 1)}, rounds)
+    yield from beside("list schedule, 64 slots", case, lambda: makespan(dag, 64), {
+        "SimPy, idiomatic": (partial(idiomatic_simpy, dag, 64), 15)}, 1 if len(dag) > 10_000 else rounds)
 
 
-def measure(ours: Callable[[], Any], peers: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Median seconds of each, taken in turns so that a slow moment hits all."""
-    calls = {"dagkit": ours, **peers}
-    taken: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            taken[name].append(seconds(call))
-    return {name: statistics.median(times) for name, times in taken.items()}
-
-
-def main(sizes: list[int]) -> None:
+def cells(sizes: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)) -> Iterator[Cell]:
     for n in sizes:
         for shape, width in SHAPES.items():
-            for what, ours, peers in cases(layered(n, width(n))):
-                took = measure(ours, peers, 9 if n <= 10_000 else 5)
-                mine = took.pop("dagkit")
-                ratios = ", ".join(f"{name} {each / mine:.2f} x" for name, each in took.items())
-                print(f"{n:>8} {shape:<7} {what:<20} {mine * 1e3:10.2f} ms   {ratios}", flush=True)
+            dag, case = layered(n, width(n)), f"{n:,} tasks, {shape}"
+            rounds = 9 if n <= 10_000 else 3
+            yield from wave_cells(dag, case, rounds)
+            yield from path_cells(dag, case, rounds)
+            if 10_000 <= n <= 100_000 and find_spec("simpy"):
+                yield from slot_cells(dag, case, rounds)
     curve = layered(50, 7)
-    took = measure(lambda: makespan_curve(curve, 32), {}, 9)["dagkit"]
-    print(f"makespan_curve, 50 tasks, 32 slots: {took * 1e3:.1f} ms")
+    yield amount("makespan curve, 1 to 32 slots", "50 tasks", lambda: makespan_curve(curve, 32), 100, unit="ms",
+                 scale=1e3, rounds=9)
 
 
 if __name__ == "__main__":
-    main([int(n) for n in sys.argv[1:]] or [1_000, 10_000, 100_000])
+    show(cells(tuple(map(int, sys.argv[1:])) or (1_000, 10_000, 100_000)))

@@ -1,19 +1,58 @@
-"""All benchmarks in turn: ``make bench``. Ratios to named peers measured in the same run; answers compared first."""
+"""All benchmarks in turn: ``make bench``. One table of figures beside their goals, also as JSON and as a picture.
+
+    python benchmarks/run.py [--quick]
+
+--quick stops at 10,000 tasks: a look, not a result. The table is kept in benchmarks/results.json and drawn as
+docs/benchmarks.svg, both written at the end of a whole run only. Then the benchmarks that need a database or
+describe a model of their own print what they find. An interrupt stops at once; nothing is written then.
+"""
 
 from __future__ import annotations
 
+import json
+import platform
 import runpy
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import bench_engine
+import bench_planning
+import bench_start
+from harness import Cell, show
+from picture import picture
+
 HERE = Path(__file__).resolve().parent
+RESULTS, PICTURE = HERE / "results.json", HERE.parent / "docs" / "benchmarks.svg"
+ON_THEIR_OWN = ("bench_executors", "bench_design", "bench_latency", "bench_probe", "bench_claims")
+
+
+def cells(quick: bool) -> Iterator[Cell]:
+    yield from bench_start.cells()
+    yield from bench_planning.cells((1_000, 10_000) if quick else (1_000, 10_000, 100_000, 1_000_000))
+    yield from bench_engine.cells(10_000 if quick else 100_000)
+
+
+def main(quick: bool) -> None:
+    found = show(cells(quick))
+    met = sum(cell.met for cell in found)
+    print(f"\n{met} of {len(found)} goals met")
+    if quick:
+        return
+    about = {"python": platform.python_version(), "machine": "2 cores", "cells": [cell.to_json() for cell in found]}
+    RESULTS.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    PICTURE.write_text(picture(about["cells"]), encoding="utf-8")
+    for name in ON_THEIR_OWN:
+        script = HERE / f"{name}.py"
+        if script.exists():
+            print(f"\n== {name}", flush=True)
+            sys.argv = [str(script)]
+            runpy.run_path(str(script), run_name="__main__")
+
 
 if __name__ == "__main__":
-    for script in sorted(HERE.glob("bench_*.py")):
-        print(f"\n== {script.stem}", flush=True)
-        sys.argv = [str(script)]
-        try:
-            runpy.run_path(str(script), run_name="__main__")
-        except KeyboardInterrupt:
-            print("stopped")
-            break
+    try:
+        main("--quick" in sys.argv[1:])
+    except KeyboardInterrupt:
+        print("stopped")
+        sys.exit(130)

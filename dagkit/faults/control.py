@@ -1,0 +1,150 @@
+"""Faults of what decides and knows: scheduler, API server, metadata database, triggerer, Dag processor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..checks import whole
+from .base import Fault, Outage
+
+EARLIEST = 15
+"""Ticks (here: seconds) until a supervisor gives up: [workers] max_failed_heartbeats 3 x min_heartbeat_interval 5."""
+
+
+@dataclass(frozen=True)
+class LoseScheduler(Fault):
+    """One scheduler dies at ``tick``. Another finds out after scheduler_health_check_threshold.
+
+    What it had queued or was running is adopted where the executor can; the rest goes back to none and counts a new
+    try when it is scheduled again. With only one scheduler nothing is scheduled any more.
+    """
+
+    component = "scheduler"
+
+    def _what(self) -> str:
+        return "a scheduler dies"
+
+
+@dataclass(frozen=True)
+class ApiServerDown(Outage):
+    """The API server does not answer: nobody can report, and nobody can start.
+
+    A running task's supervisor gives it up ``give_up_after`` ticks later, after three failed heartbeats (each call is
+    also retried, so in truth a little later); the scheduler finds the silence after task_instance_heartbeat_timeout.
+    If the server is back before that, what ended meanwhile reports late and nothing is lost. Queued task instances
+    cannot start (assumed: they do when it is back). The scheduler itself goes on: it asks the database.
+    Source: sdk/execution_time/supervisor.py, _handle_heartbeat_failures, Airflow 3.3.2.
+    """
+
+    give_up_after: int = EARLIEST
+
+    component = "API server"
+    mutes: ClassVar[tuple[str, ...]] = ("answer",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(self._name, "give_up_after", self.give_up_after, 1)
+
+    @property
+    def given_up(self) -> int | None:
+        """The tick at which supervisors give up; None if the server is back in time."""
+        gives_up = self.tick + self.give_up_after
+        return gives_up if self.until is None or gives_up < self.until else None
+
+    def _what(self) -> str:
+        return "the API server does not answer"
+
+
+@dataclass(frozen=True)
+class SlowApiServer(Outage):
+    """Pages take long. Tasks hardly notice: their calls are few, and are tried again."""
+
+    component = "API server"
+
+    def _what(self) -> str:
+        return "the API server is slow"
+
+
+@dataclass(frozen=True)
+class DatabaseDown(ApiServerDown):
+    """The metadata database is gone: no scheduler passes, and the API server cannot answer either."""
+
+    component = "metadata DB"
+    mutes: ClassVar[tuple[str, ...]] = ("answer", "event", "timeout")
+
+    def _what(self) -> str:
+        return "the metadata database does not answer"
+
+
+@dataclass(frozen=True)
+class SlowDatabase(Outage):
+    """Every query is slow: a pass of the scheduler takes ``factor`` ticks instead of one. No error anywhere."""
+
+    factor: int = 5
+
+    component = "metadata DB"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(self._name, "factor", self.factor, 2)
+
+    def next_pass(self, tick: int) -> int:
+        """The first tick from ``tick`` on at which a pass begins.
+
+        >>> SlowDatabase(tick=3, factor=5).next_pass(4)
+        8
+        """
+        at = tick + (self.tick - tick) % self.factor
+        return at if self.until is None else min(at, max(tick, self.until))
+
+    def _what(self) -> str:
+        return f"the metadata database is slow (a pass takes {self.factor} ticks)"
+
+
+@dataclass(frozen=True)
+class TriggererDown(Outage):
+    """No triggerer runs: *deferred* task instances do not wake.
+
+    An event that comes meanwhile is seen when it is back. Timeouts of waits go on: the scheduler watches those.
+    """
+
+    component = "triggerer"
+    mutes = ("event",)
+
+    def _what(self) -> str:
+        return "no triggerer runs"
+
+
+@dataclass(frozen=True)
+class DagProcessorDown(Outage):
+    """No file is parsed: edits of Dags stay unseen until it is back. What is known already goes on."""
+
+    component = "Dag processor"
+
+    def _what(self) -> str:
+        return "the Dag processor is down"
+
+    def seen(self, tick: int) -> int | None:
+        """When an edit of ``tick`` takes effect (None: never)."""
+        return self.until if self.holds(tick) else tick
+
+
+@dataclass(frozen=True)
+class SlowDagProcessor(Outage):
+    """Parsing takes long: an edit takes effect ``delay`` ticks later."""
+
+    delay: int = 60
+
+    component = "Dag processor"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole(self._name, "delay", self.delay, 1)
+
+    def _what(self) -> str:
+        return f"the Dag processor is {self.delay} ticks late"
+
+    def seen(self, tick: int) -> int | None:
+        """When an edit of ``tick`` takes effect."""
+        return tick + self.delay if self.holds(tick) else tick

@@ -22,6 +22,7 @@ class Floor:
     free: free slots of each worker. lines: per queue, waiting TIs in the order they are taken. kept: per worker, TIs it
     reserved but has no slot for; room: how many more it would reserve. at: where a TI runs or starts. number: the
     executor's place among all. seen: what the executor remembers. look: (tick, TIs taken in it).
+    starts_at_once: whether a TI runs as soon as it is picked up.
     """
 
     def __init__(self, staff: list[Worker], pull: str):
@@ -37,6 +38,7 @@ class Floor:
         self.number = 0
         self.seen: dict[Any, Any] = {}
         self.look = (0, 0)
+        self.starts_at_once = True
 
     @classmethod
     def of(cls, executor: Executor, staff: list[Worker], number: int, config: Any, seed: int) -> Floor:
@@ -45,6 +47,7 @@ class Floor:
         floor.room = [w.concurrency * (executor.prefetch - 1) for w in staff]
         floor.executor, floor.number = executor, number
         floor.rhythm = executor.rhythm(config, seed)
+        floor.starts_at_once = type(executor).begin is Executor.begin
         return floor
 
     def arrive(self, ti: int, queue: str, weight: int) -> None:
@@ -207,10 +210,13 @@ def _take(sim: Sim, floor: Floor, ti: int, worker: int) -> int:
     """A worker has picked a TI up; its slot is taken. Returns the ticks until the TI runs."""
     ticks = 0
     if floor.executor is not None:
-        scenario, executor = sim.scenario, floor.executor
-        task_id = sim.run_of[ti].plan.ids[sim.task_of[ti]]
+        executor = floor.executor
         sim.picks.append((ti, sim.now, floor.number, worker))
-        ticks = executor.begin(Turn(sim.now, task_id, scenario.config.tick_seconds, _drawer(sim, ti), floor.seen))
+        if not floor.starts_at_once or executor.environments:
+            task_id = sim.run_of[ti].plan.ids[sim.task_of[ti]]
+        if not floor.starts_at_once:
+            seconds = sim.scenario.config.tick_seconds
+            ticks = executor.begin(Turn(sim.now, task_id, seconds, _drawer(sim, ti), floor.seen))
         if executor.environments and not executor.own_image:
             fits = executor.environment_of(task_id) in ("", floor.staff[worker].environment)
             (sim.misfits.discard if fits else sim.misfits.add)(ti)

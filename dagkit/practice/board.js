@@ -22,7 +22,8 @@ function made(html, tag = "div", props = {}) {
 function render({ model, el }) {
   const root = h("div.dl-lesson.dp-board", { role: "group", "aria-label": "You are the scheduler", tabindex: 0 });
   const send = (act, more = {}) => model.send({ do: act, ...more });
-  const said = h("div.dp-said", { role: "status" });
+  const body = h("div"), said = h("div.dp-said"), live = h("div.dp-live", { "aria-live": "polite" });
+  root.append(body, live);
 
   function task(one, k) {
     const open = one.state === "none" || one.state === "scheduled";
@@ -40,7 +41,7 @@ function render({ model, el }) {
     const board = model.get("board");
     const focused = root.contains(document.activeElement) ? [...root.querySelectorAll("button")].indexOf(document.activeElement) : -2;
     const filled = "■".repeat(board.used) + "□".repeat(Math.max(0, board.slots - board.used));
-    root.replaceChildren(
+    body.replaceChildren(
       h("p.dl-note", {}, `${board.how} ${board.limits}`),
       h("div.dp-head", {}, h("b.dp-tick", {}, `Tick ${board.tick}`),
         h("span", { role: "img", "aria-label": `${board.used} of ${board.slots} slots taken` }, `slots ${filled}`),
@@ -53,7 +54,7 @@ function render({ model, el }) {
     said.innerHTML = model.get("said");
     for (const one of [root, ...root.querySelectorAll("button, summary")]) one.setAttribute("data-lm-suppress-shortcuts", "true");
     if (focused >= 0) (root.querySelectorAll("button")[focused] ?? root).focus();
-    else if (focused === -1) root.focus();
+    else if (focused === -1) root.focus({ preventScroll: true });
   }
 
   root.addEventListener("keydown", (event) => {
@@ -65,7 +66,7 @@ function render({ model, el }) {
     event.preventDefault();
   });
 
-  const speak = () => { said.innerHTML = model.get("said"); };
+  const speak = () => { said.innerHTML = model.get("said"); live.textContent = said.textContent; };
   model.on("change:board", draw);
   model.on("change:said", speak);
   draw();

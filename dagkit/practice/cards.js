@@ -37,6 +37,8 @@ function render({ model, el }) {
   const root = h("div.dl-lesson.dp-cards", { role: "group", "aria-label": model.get("title"), tabindex: 0 });
   const timed = model.get("seconds") > 0;
   const drafts = {};                                   // what was typed or chosen, by question, until it is committed
+  const body = h("div"), live = h("div.dp-live", { "aria-live": "polite" });
+  root.append(body, live);
   let started = 0, ticking = 0;
 
   const said = (at) => model.get("replies")[at] ?? { stage: "asked", hints: [], said: "", ok: null };
@@ -104,7 +106,7 @@ function render({ model, el }) {
   }
 
   function intro() {
-    root.replaceChildren(h("h4", {}, model.get("title")),
+    body.replaceChildren(h("h4", {}, model.get("title")),
       h("p", {}, `${model.get("deck").length} questions, ${Math.round(model.get("seconds") / 60)} minutes. Verdicts come at once, `
         + "explanations with the report at the end."),
       h("button.dl-primary", { type: "button", onclick: () => {
@@ -126,7 +128,8 @@ function render({ model, el }) {
 
   function report() {
     clearInterval(ticking);
-    root.replaceChildren(h("h4", {}, `${model.get("title")}: report`), made(model.get("report"), "div", { role: "status" }));
+    body.replaceChildren(h("h4", {}, `${model.get("title")}: report`), made(model.get("report")));
+    live.textContent = "The interview is over. Its report is shown.";
     quiet();
   }
 
@@ -134,7 +137,7 @@ function render({ model, el }) {
     if (model.get("report")) return report();
     if (timed && !started) return intro();
     const deck = model.get("deck"), at = model.get("at"), card = deck[at];
-    if (!card) { root.replaceChildren(h("p", {}, "Nothing is due again.")); return; }
+    if (!card) { body.replaceChildren(h("p", {}, "Nothing is due again.")); return; }
     const reply = said(at);
     const parts = [
       h("div.dp-head", {}, h("b", {}, `${at + 1} of ${deck.length}`), h("span.dl-note", {}, card.title),
@@ -146,17 +149,25 @@ function render({ model, el }) {
     if (card.form === "choice" && reply.stage === "told" && draft().given) parts.push(h("p.dl-note", {}, `You said: ${draft().given}`));
     if (card.form === "open" && ["grade", "graded"].includes(reply.stage) && draft().given)
       parts.push(h("details", {}, h("summary", {}, "What you wrote"), h("p.dp-mine", {}, draft().given)));
-    parts.push(h("div", { role: "status" }, ...reply.hints.map((hint, k) => h("div.dp-hinted", {}, h("b", {}, `Hint ${k + 1}`), made(hint))),
+    parts.push(h("div", {}, ...reply.hints.map((hint, k) => h("div.dp-hinted", {}, h("b", {}, `Hint ${k + 1}`), made(hint))),
       ...(reply.said ? [made(reply.said)] : [])));
     if (reply.stage === "grade") parts.push(gradeForm(card));
-    if (reply.verdict) parts.push(made(reply.verdict, "div", { role: "status" }));
+    if (reply.verdict) parts.push(made(reply.verdict));
     parts.push(h("div.dl-row.dp-nav", {},
       timed ? "" : h("button", { type: "button", disabled: at === 0, onclick: () => go(at - 1) }, "← Previous"),
       timed && !done(at) ? "" : h("button.dp-next", { type: "button", disabled: at === deck.length - 1, onclick: () => go(at + 1) }, "Next →"),
-      h("span.dl-note", {}, "Keys: 1–9 choose, Enter commits", timed ? ", n next" : ", h hint, n and p page")));
-    root.replaceChildren(h("section.dl-q", {}, ...parts));
+      h("span.dl-note", {}, "Keys: 1–9 choose, Enter commits and goes on", timed ? "" : ", h hint, n and p page")));
+    body.replaceChildren(h("section.dl-q", {}, ...parts));
     quiet();
-    if (focus) root.focus();
+    if (focus) root.focus({ preventScroll: true });
+  }
+
+  /** What changed is read aloud by a screen reader: the region stays, only its text changes. */
+  function announce() {
+    const reply = said(model.get("at"));
+    const last = reply.verdict || reply.said || reply.hints.at(-1) || "";
+    const told = made(last).querySelector("p");
+    if (told) live.textContent = told.textContent;
   }
 
   /** JupyterLab asks the focused element itself whether its letter keys are shortcuts. */
@@ -176,12 +187,13 @@ function render({ model, el }) {
     } else if (event.key === "h") press(".dp-hint:not(:disabled)");
     else if (event.key === "n") press(".dp-next:not(:disabled)");
     else if (event.key === "p" && !timed) go(model.get("at") - 1);
-    else if (event.key === "Enter" && !event.target.matches("button, summary")) press("form .dl-primary:not(:disabled)");
+    else if (event.key === "Enter" && !event.repeat && !event.target.matches("button, summary"))
+      (root.querySelector("form .dl-primary:not(:disabled)") ?? root.querySelector(".dp-next:not(:disabled)"))?.click();
     else return;
     event.preventDefault();
   });
 
-  const redraw = () => draw(root.contains(document.activeElement));
+  const redraw = () => { draw(root.contains(document.activeElement)); if (!model.get("report")) announce(); };
   for (const trait of ["replies", "report", "deck"]) model.on(`change:${trait}`, redraw);
   model.on("change:at", () => draw(true));
   draw();

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from .. import planning
@@ -188,7 +189,7 @@ class Game:
 
     # ---- the end -----------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def bound(self) -> float:
         """No schedule ends sooner: the critical path, all work by slots, and the work of each pool by its slots."""
         found = [planning.critical_path(self.dag).length, -(-sum(t.duration for t in self.dag) // self.slots)]
@@ -197,7 +198,7 @@ class Game:
             found += [-(-work // pool.slots)] if pool.slots > 0 else []
         return max(found)
 
-    @property
+    @cached_property
     def built_in(self) -> int:
         """How long the simulator takes with Airflow's own order: priority, then task order."""
         return int(simulate(self.scenario).last_tick) - 1

@@ -124,7 +124,8 @@ MAP = Chart(
         Edge("parse", "run", "a serialized Dag", "Follow-up: **and if the file changes in mid-run?**",
              "An answer that has the scheduler import your file is out of date since 3.0."),
         Edge("run", "rule", "rows, all of them none", "Follow-up: **which day is this run for?**",
-             "Whoever takes the logical date for the time of the run loads an empty day."),
+             "An answer that names no timetable is half of one: with an interval the run comes after it, with a plain "
+             "cron string in 3 there is none."),
         Edge("rule", "limits", "scheduled", "Follow-up: **who decides that it may not run yet?** {users_why}",
              "Without the rule named, a green run looks like a good one: orders ended {orders_run} although a task "
              "failed."),

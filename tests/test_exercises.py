@@ -270,9 +270,6 @@ def test_checks_are_restored_and_saved_outputs_dropped(tmp_path: Path) -> None:
 def test_nbval_tells_solved_from_unsolved_and_ignores_what_was_saved(tmp_path: Path) -> None:
     """One notebook solved; one unsolved, with the outputs of its solution pasted in and told to expect exceptions."""
     names = [path.name for path in SOLUTIONS[:2]]
-    (tmp_path / "solutions").mkdir()
-    for name in names:
-        (tmp_path / "solutions" / name).write_bytes((FOLDER / "solutions" / name).read_bytes())
     forged, done = (tmp_path / name for name in names)
     done.write_bytes((FOLDER / "solutions" / names[1]).read_bytes())
     student, solution = (nbformat.read(folder / names[0], as_version=4) for folder in (FOLDER, FOLDER / "solutions"))

@@ -1,7 +1,8 @@
 """Run the exercises as a student has filled them in, and say what is done and what is left.
 
     python tools/check_exercises.py                     all notebooks in exercises/
-    python tools/check_exercises.py 01 exercises/03_mini_scheduler.ipynb
+    python tools/check_exercises.py 01 03               those of lessons 1 and 3
+    python tools/check_exercises.py collected/*/*.ipynb  those of a class, under the names they were given out with
 
 nbval runs a copy of each notebook in a fresh kernel. In the copy every saved output is removed and every check cell is
 as the solution has it, with the output that passing gives: so only what the student's own cells define can decide.
@@ -36,7 +37,9 @@ def is_check(cell: NotebookNode) -> bool:
 
 
 def solution_of(path: Path) -> Path:
-    return path.resolve().parent / "solutions" / path.name
+    """The solution beside a notebook, or else the kit's own of that name."""
+    beside = path.resolve().parent / "solutions" / path.name
+    return beside if beside.is_file() else FOLDER / "solutions" / path.name
 
 
 def read(path: Path) -> NotebookNode | None:
@@ -84,12 +87,12 @@ class Report:
     """A pytest plugin that keeps which cells passed, and for those that failed the sentences of their last output."""
 
     def __init__(self) -> None:
-        self.passed: set[tuple[str, int]] = set()
+        self.passed: set[tuple[str, int]] = set()              # (folder of the copy, number of the code cell)
         self.failed: dict[tuple[str, int], str] = {}
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         name, _, cell = report.nodeid.partition("::Cell ")
-        at = Path(name).name, int(cell or 0)
+        at = Path(name).parent.name, int(cell or 0)
         if report.failed:
             self.failed[at] = reason(str(report.longrepr))
         elif report.when == "call" and report.passed:
@@ -105,13 +108,13 @@ def reason(report: str) -> str:
     return told.strip()
 
 
-def told(cells: list[NotebookNode], report: Report, name: str) -> list[str]:
+def told(cells: list[NotebookNode], report: Report, copy_: str) -> list[str]:
     """One line for each check of a notebook, and for the first other cell that failed."""
     lines: list[str] = []
     broken = ""
     for number, cell in enumerate(cell for cell in cells if cell.cell_type == "code"):
-        said = report.failed.get((name, number))
-        if said is None and (name, number) not in report.passed:
+        said = report.failed.get((copy_, number))
+        if said is None and (copy_, number) not in report.passed:
             said = "it did not run"
         if is_check(cell):
             task = cell.source.split('"')[1]
@@ -141,13 +144,13 @@ def run(paths: list[Path]) -> int:
     report = Report()
     copies: dict[str, NotebookNode] = {}
     with tempfile.TemporaryDirectory(prefix="dagkit-exercises-") as folder:
-        for path in paths:
+        for number, path in enumerate(paths):                  # a folder for each: a class hands in equal names
             student = read(path)
             if student is None:
                 continue
-            solution = nbformat.read(solution_of(path), as_version=4)
-            copies[path.name] = prepared(student, solution, path.resolve().parent)
-            nbformat.write(copies[path.name], Path(folder) / path.name)
+            copies[str(number)] = prepared(student, nbformat.read(solution_of(path), as_version=4), path.resolve().parent)
+            (Path(folder) / str(number)).mkdir()
+            nbformat.write(copies[str(number)], Path(folder) / str(number) / path.name)
         (Path(folder) / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
         options = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={SECONDS}", f"--rootdir={folder}",
                    "-p", "no:cacheprovider", "--color=no"]
@@ -160,12 +163,13 @@ def run(paths: list[Path]) -> int:
 def _undone(paths: list[Path], copies: dict[str, NotebookNode], report: Report) -> int:
     """Print what is done and what is left; how many notebooks are not done."""
     undone = 0
-    for path in paths:
-        lines = told(copies[path.name].cells, report, path.name) if path.name in copies else [
+    for number, path in enumerate(paths):
+        name = str(path) if [other.name for other in paths].count(path.name) > 1 else path.name
+        lines = told(copies[str(number)].cells, report, str(number)) if str(number) in copies else [
             "  ✗ this is no notebook that can be read; `make exercises` sets it aside and gives a new one"]
         done = bool(lines) and all(line.startswith("  ✓") for line in lines)
         undone += not done
-        print(f"{'✓' if done else '✗'} {path.name}: {'all done' if done else 'not done yet'}")
+        print(f"{'✓' if done else '✗'} {name}: {'all done' if done else 'not done yet'}")
         print("\n".join(lines))
     return undone
 

@@ -356,16 +356,20 @@ def test_the_chart_is_walked_whole_and_its_flaw_is_known():
 def test_the_walk_leads_where_the_chart_does():
     shown = walk.walk()
     for name, answer in (("one_machine", True), ("still_enough", False), ("isolation", False), ("short", True)):
-        shown.asked[name].value = answer
-        assert shown.advice is None
-    shown.asked["mixed"].value = True
-    assert str(shown.advice).startswith("CeleryExecutor, and Kubernetes") and "Celery + Kubernetes" in shown.result.value
-    shown.asked["isolation"].value = True
-    assert shown.advice.executor == "Kubernetes" and shown.asked["short"].layout.display == "none"
+        shown.answers = {**shown.answers, name: answer}
+        assert shown.advice is None and "Answer the question" in shown.result
+    shown.answers = {**shown.answers, "mixed": True}
+    assert str(shown.advice).startswith("CeleryExecutor, and Kubernetes") and "Celery + Kubernetes" in shown.result
+    shown.answers = {"one_machine": False, "isolation": True, "mixed": False}
+    before = shown.result
+    shown.workload = "many short"
+    assert shown.advice.executor == "Kubernetes" and shown.result != before
+    assert [(step["yes"], step["no"]) for step in shown.steps] == [
+        (step.yes.then or "", step.no.then or "") for step in choice.STEPS.values()]
 
 
 def test_without_widgets_the_whole_chart_stands_there():
-    twin = walk.walk()._repr_mimebundle_()
+    twin, _ = walk.walk()._repr_mimebundle_()
     seen = Tags(twin["text/html"]).seen
     assert "script" not in seen and seen.count("details") == 2 * 15 - 2 + 1     # two answers per question, and the table
     assert twin["text/plain"].count("->") == 15 and all(s.asks in twin["text/html"] for s in choice.STEPS.values())

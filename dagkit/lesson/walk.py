@@ -1,6 +1,6 @@
 """The decision chart as a walk: answer, get a recommendation, then run the work on it and on the alternative.
 
-``walk()`` asks with radio buttons; ``try_out`` is the same in code. Without widgets the whole chart stands there, as a
+``walk()`` asks, in the page (walk.js); ``try_out`` is the same in code. Without widgets the whole chart stands there, as a
 drawing, as questions that open, and as a table of all its ways.
 """
 
@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
+
+import anywidget
+import traitlets
 
 from ..choice import BEFORE, FIRST, STEPS, Advice, blind_spots, executors, paths, recommend
 from ..compared import Comparison
@@ -20,7 +23,7 @@ from ..views.lanes import lanes
 from ..views.picture import Picture, el
 from .chart import Chart, Point
 from .maps import Edge, Node
-from .page import Page, Table, esc, fold, static
+from .page import HERE, Page, Table, esc, fold, static
 
 SLOTS = 16
 WORK: Mapping[str, tuple[int, int]] = {"many short": (300, 0), "few heavy": (0, 24), "short and heavy": (240, 12)}
@@ -148,64 +151,59 @@ def _tree(name: str, before: Sequence[tuple[str, bool]] = ()) -> str:
 # ---- the walk -----------------------------------------------------------------------------------------------------------
 
 
-class Walk:
-    """The questions one after the other. advice: where it has led so far (None: not at an end)."""
+class Walk(anywidget.AnyWidget):
+    """The questions one after the other. answers: those given on the way, by step name. workload: what to try the
+    recommendation on. advice: where the answers lead (None: not at an end yet)."""
+
+    _esm = HERE / "walk.js"
+    _css = HERE / "lesson.css"
+    steps = traitlets.List([]).tag(sync=True)
+    works = traitlets.List([]).tag(sync=True)
+    before = traitlets.Unicode("").tag(sync=True)
+    answers = traitlets.Dict({}).tag(sync=True)
+    workload = traitlets.Unicode("short and heavy").tag(sync=True)
+    result = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self) -> None:
-        import ipywidgets as widgets
+        steps = [{"name": name, "number": step.number, "asks": step.asks, "why": step.why, "yes": step.yes.then or "",
+                  "no": step.no.then or ""} for name, step in STEPS.items()]
+        super().__init__(steps=steps, works=list(WORK), before=BEFORE)
         self.advice: Advice | None = None
-        self.workload = widgets.Dropdown(options=list(WORK), value="short and heavy", description="Work to try it on",
-                                         style={"description_width": "initial"})
-        self.asked = {name: self._ask(widgets, name) for name in STEPS}
-        self.result = widgets.HTML()
-        self.box = widgets.VBox([widgets.HTML(static(f"<p>{esc(BEFORE)}</p>")), self.workload,
-                                 *self.asked.values(), self.result])
-        self.workload.observe(self.go, "value")
+        self.observe(self.go, ["answers", "workload"])
         self.go()
 
-    def _ask(self, widgets: Any, name: str) -> Any:
-        step = STEPS[name]
-        radios = widgets.RadioButtons(options=[("yes", True), ("no", False)], value=None,
-                                      description=f"{step.number}. {step.asks}", tooltip=step.why,
-                                      layout=widgets.Layout(width="max-content"), style={"description_width": "initial"})
-        radios.observe(self.go, "value")
-        return radios
-
     def go(self, _: Any = None) -> None:
-        """Follow the answers given so far; what is no longer on the way is hidden."""
-        answers: dict[str, bool] = {}
+        """Follow the answers given so far."""
+        self.advice = recommend(self.answers) if self._at_an_end() else None
+        self.result = self.told()
+
+    def _at_an_end(self) -> bool:
         name: str | None = FIRST
-        open_: list[str] = []
         while name is not None:
-            open_.append(name)
-            answer = self.asked[name].value
-            if answer is None:
-                break
-            answers[name] = answer
-            goto = STEPS[name].yes if answer else STEPS[name].no
-            name = goto.then
-        for each, radios in self.asked.items():
-            radios.layout.display = "" if each in open_ else "none"
-        self.advice = recommend(answers) if name is None else None
-        self.result.value = static(self.told())
+            if name not in self.answers:
+                return False
+            name = (STEPS[name].yes if self.answers[name] else STEPS[name].no).then
+        return True
 
     def told(self) -> str:
         """The recommendation, and the work played on it and on the alternative, as HTML."""
         if self.advice is None:
-            return '<p class="dl-note" role="status">Answer the question that is open.</p>'
-        picture = try_out(self.advice, self.workload.value)
-        return (f'<p class="dl-verdict dl-good" role="status"><b>Recommended: {esc(str(self.advice))}.</b> Below, “'
-                f'{esc(self.workload.value)}” on it and on {esc(self.advice.alternative)}, {SLOTS} slots each.</p>'
-                f"{picture.html()}")
+            return '<p class="dl-note">Answer the question that is open.</p>'
+        picture = try_out(self.advice, self.workload)
+        return (f'<p class="dl-verdict dl-good"><b>Recommended: {esc(str(self.advice))}.</b> Below, “{esc(self.workload)}” '
+                f"on it and on {esc(self.advice.alternative)}, {SLOTS} slots each.</p>{picture.html()}")
 
     def __repr__(self) -> str:
         return "\n".join(f"{row['answers']} -> {row['recommended']}" for row in ways())
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle = self.box._repr_mimebundle_(**kwargs) or {}
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return None
+        data, metadata = bundle
         html = (f"<p>{esc(BEFORE)}</p><section>{_tree(FIRST)}</section>"
                 f'{fold("All ways as a table", Table(ways())._repr_html_())}')
-        return {**bundle, "text/html": static(html), "text/plain": repr(self)}
+        return {**data, "text/html": static(html), "text/plain": repr(self)}, metadata
 
 
 def walk() -> Walk:

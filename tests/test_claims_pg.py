@@ -19,12 +19,12 @@ import pytest
 
 import dagkit as dk
 from dagkit import claims
-from dagkit.claims import STRATEGIES, Load, compare, interleavings, race, takeover, unguarded
+from dagkit.claims import STRATEGIES, Load, compare, interleavings, race, takeover
 from dagkit.claims.hints import design
 from dagkit.claims.race import FILL, TABLES, quiet
 from dagkit.claims.server import VARIABLE, environment, problem
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 FAST = {"rows": 60, "batch": 3, "work": 0.002, "progress": quiet}
 
 
@@ -74,7 +74,8 @@ def test_ten_runs_of_four_schedulers_without_a_double(server):
     ("killed before commit", True), ("killed after commit", True), ("cut off after commit", True),
     ("cut off after commit", False)])
 def test_a_scheduler_struck_in_mid_claim_loses_nothing(server, point, guarded):
-    found = takeover(server, point, guarded=guarded, threshold=0.4, rows=20, progress=quiet)
+    found = takeover(server, point, guarded=guarded, threshold=0.4, schedulers=2, rows=20,
+                     progress=quiet)
     assert found.lost == 0 and found.held == 5
     assert found.twice == (0 if guarded else 5)                               # the control: without guard, all of them
     if "after commit" in point:
@@ -218,26 +219,34 @@ def test_the_model_says_what_postgresql_does(server, name):
 LOAD = Load(runs=6, tasks=2, gap=0.03, duration=0.01, work=0.001, threshold=0.5)
 
 
-def fast(name, **changes):
+def fast(name, /, **changes):
     return replace(design(name), interval=0.3, **changes)
 
 
-def test_whatever_happens_to_hints_all_tasks_start_once(server):
+@pytest.fixture(scope="module")
+def compared(server):
+    """Every design once, by name; whoever is killed comes last, so that the same processes can play them all."""
     names = ("polling, all of it", "hints", "hints, a fifth lost", "hints, each sent twice", "hints, broker stopped",
-             "hints, replica killed", "hints, worker cut off")
-    for found in compare(server, map(fast, names), LOAD, progress=quiet):
-        assert (found.twice, found.missing, len(found.latencies)) == (0, 0, 12), found
-        assert found.queries >= 12 and min(found.latencies) > 0
-        if found.design == "hints, worker cut off":
-            assert found.refused > 0                              # it came back, and was turned away
-        if found.design == "hints, replica killed":
-            assert found.latencies[-1] > LOAD.threshold / 2       # what it owned had to wait for an heir
+             "hints, worker cut off")
+    ways = [*map(fast, names), fast("hints, worker cut off", name="no guard", guarded=False), fast("hints, replica killed")]
+    return {found.design: found for found in compare(server, ways, LOAD, progress=quiet)}
 
 
-def test_without_the_guard_a_worker_that_comes_back_starts_a_task_twice(server):
-    way = fast("hints, worker cut off", guarded=False)
-    found, = compare(server, [way], LOAD, progress=quiet)
-    assert found.twice > 0 and unguarded("hints, worker cut off").guarded is False
+def test_whatever_happens_to_hints_all_tasks_start_once(compared):
+    for found in compared.values():
+        if found.design != "no guard":
+            assert (found.twice, found.missing, len(found.latencies)) == (0, 0, 12), found
+            assert found.queries >= 12 and min(found.latencies) > 0
+
+
+def test_who_was_struck_made_others_wait_and_was_turned_away(compared):
+    assert compared["hints, worker cut off"].refused > 0
+    for name in ("hints, worker cut off", "hints, replica killed"):
+        assert compared[name].latencies[-1] > LOAD.threshold / 2      # what it had in its hands waited for an heir
+
+
+def test_without_the_guard_a_worker_that_comes_back_starts_a_task_twice(compared):
+    assert compared["no guard"].twice > 0 and compared["no guard"].refused == 0
 
 
 # ---- nothing left behind ----------------------------------------------------------------------------------------
@@ -263,19 +272,19 @@ def gone(folder, keeper):
     return False
 
 
-def test_nothing_is_left_after_a_kill_after_ctrl_c_or_when_python_just_ends(server, tmp_path):
+def test_nothing_is_left_after_a_kill_nor_after_ctrl_c(server, tmp_path):
     if not server.embedded:
         pytest.skip("about a server of the kit's own; DAGKIT_POSTGRES_URL is set")
     crowded = tmp_path / "a folder"                          # a path with a space
     crowded.mkdir()
-    ends = (signal.SIGKILL, signal.SIGINT, None)
+    ends = (signal.SIGKILL, signal.SIGINT)
     children = [subprocess.Popen([sys.executable, "-c", HOLD], env={**environment(), "TMPDIR": str(crowded)},
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
                 for _ in ends]
     for child, how in zip(children, ends, strict=True):
         folder, keeper = child.stdout.readline().rsplit(" ", 1)
         postmaster = int((Path(folder) / "data" / "postmaster.pid").read_text().splitlines()[0])
-        child.send_signal(how) if how else child.stdin.close()
+        child.send_signal(how)
         child.wait(10)
         assert gone(folder, int(keeper)), how
         with pytest.raises(ProcessLookupError):
@@ -309,7 +318,7 @@ def test_an_existing_server_gets_a_schema_that_is_dropped(server, monkeypatch):
     monkeypatch.setenv(VARIABLE, server.dsn)
     with claims.start() as guest:
         assert not guest.embedded and guest.schema != server.schema
-        race(guest, ("skip_locked",), (2,), **FAST)
+        race(guest, ("skip_locked",), (1,), **FAST)
         with server.connect() as db:
             assert schemas(db, guest.schema) == 1
     with server.connect() as db:

@@ -151,7 +151,7 @@ def compare(
                 cast = stack.enter_context(actors(server, *["replica"] * load.replicas, *["worker"] * load.workers))
             found.append(Play(server, way, load, cast).start())
             progress(str(found[-1]))
-            cast = [] if way.fault else cast                # whoever was struck plays no more
+            cast = [] if way.fault == "replica killed" else cast
     return found
 
 

@@ -13,6 +13,9 @@ EXERCISES ?= $(sort $(wildcard exercises/*.ipynb))
 NBVAL      = --nbval --nbval-current-env --nbval-cell-timeout 60 \
              --nbval-sanitize-with .ci/nbval_sanitize.cfg
 
+# Tests share two processes: browser tests run in one while the other does the rest. WORKERS=0 for a debugger.
+WORKERS ?= 2
+
 .PHONY: help lab test lint unit test-notebooks notebooks bench doctor lock clean
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -70,13 +73,13 @@ lint: $(VENV)/.test
 	$(PY) -m mypy
 
 unit: $(VENV)/.test
-	$(PY) -m pytest
+	$(PY) -m pytest -n $(WORKERS) --dist loadgroup
 
 test-notebooks: $(VENV)/.test
 ifeq ($(strip $(NOTEBOOKS)),)
 	@echo "no notebooks yet"
 else
-	$(PY) -m pytest $(NBVAL) $(NOTEBOOKS)
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile $(NBVAL) $(NOTEBOOKS)
 endif
 
 notebooks: $(VENV)/.test

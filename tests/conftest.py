@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +84,60 @@ def browser() -> Iterator[Any]:
         playwright.stop()
 
 
+COUNTED: dict[str, int] = dict.fromkeys((
+    "mini_scheduler*.json", "planning.json", "trigger_rules.json", "dagrun_final_states.json", "selection.json",
+    "priority_weights.json", "mapping.json", "retry_delay.json"), 0)
+"""How many recorded cases of each kind ran, for the closing line."""
+
+
+@pytest.fixture(scope="session")
+def kinds() -> tuple[str, ...]:
+    """File names of recorded cases."""
+    return tuple(COUNTED)
+
+
+@pytest.fixture
+def count() -> Callable[[str, int], None]:
+    """Note that so many recorded cases of a kind were run."""
+    def note(kind: str, cases: int) -> None:
+        COUNTED[kind] = COUNTED.get(kind, 0) + cases
+    return note
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):                # several processes: each tells the first what it ran
+        session.config.workeroutput["counted"] = COUNTED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    for kind, cases in getattr(node, "workeroutput", {}).get("counted", {}).items():
+        COUNTED[kind] = COUNTED.get(kind, 0) + cases
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if any(COUNTED.values()):
+        terminalreporter.write_line("recorded cases run: " + ", ".join(f"{k} {n}" for k, n in COUNTED.items()))
+
+
 def browser_required() -> bool:
     return os.environ.get("DAGKIT_REQUIRE_BROWSER") == "1"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses the browser, and run it last: quick answers come first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what uses the browser, and run it last: quick answers come first.
+
+    With several processes it comes first instead, all in one of them, so that the others do the rest meanwhile.
+    """
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+        if item.get_closest_marker("browser") is not None:
+            item.add_marker(pytest.mark.xdist_group("browser"))
+        elif item.get_closest_marker("postgres") is not None:
+            item.add_marker(pytest.mark.xdist_group("postgres"))
+    last = hasattr(config, "workerinput")
+    items.sort(key=lambda item: (item.get_closest_marker("browser") is None) == last)
 
 
 def skip_becomes_failure(report: Any) -> None:

@@ -180,7 +180,7 @@ def test_lab_allows_root_only_to_root():
 
 def test_test_runs_every_check(tmp_path):
     plan = dry_run(f"VENV={tmp_path}/venv", "NOTEBOOKS=a.ipynb b.ipynb", "test")
-    order = ["-m venv", "--upgrade pip", "-m ruff check", "-m mypy", "-m pytest\n", "a.ipynb b.ipynb"]
+    order = ["-m venv", "--upgrade pip", "-m ruff check", "-m mypy", "-m pytest -n 2 --dist loadgroup\n", "a.ipynb b.ipynb"]
     places = [plan.index(step) for step in order]
     assert places == sorted(places)
 

@@ -50,8 +50,8 @@ def die_with_keeper() -> None:
 def listed(path: Path) -> str:
     r"""A folder as an element of one of PostgreSQL's lists.
 
-    >>> listed(Path('/tmp/my "own", folder'))
-    '"/tmp/my ""own"", folder"'
+    >>> listed(Path('my "own", folder'))
+    '"my ""own"", folder"'
     """
     return '"' + str(path).replace('"', '""') + '"'
 

@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
-from tests.browser.test_notebooks_browser import lab, lesson  # noqa: E402, F401  (fixtures)
-
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
-from tests.browser.test_notebooks_browser import cell_with, lab, lesson  # noqa: E402, F401  (fixtures)
+from tests.browser.lab import cell_with
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 NINE = "09_polling_vs_hints"

@@ -1,122 +1,18 @@
-"""The lessons in a real JupyterLab: run from top to bottom, then used as a learner uses them.
-
-One JupyterLab on the loopback interface serves a copy of the notebooks; nothing leaves the machine.
-"""
+"""The lessons in a real JupyterLab: run from top to bottom, then used as a learner uses them."""
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
+from tests.browser.lab import cell_with
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = ("00_start_here", "01_why_a_dag", "02_task_states", "03_mini_scheduler", "04_trigger_rules", "11_your_own_dag")
-SETTINGS = {
-    "apputils-extension/notification": '{"fetchNews": "false"}',
-    # every cell is on the page, also those out of sight
-    "notebook-extension/tracker": '{"windowingMode": "none"}',
-}
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A function that gives the address of a notebook in a running JupyterLab."""
-    home = tmp_path_factory.mktemp("lessons")
-    shutil.copytree(ROOT / "notebooks", home / "notebooks", ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
-    for name, text in SETTINGS.items():
-        path = home / "config" / "lab" / "user-settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    token, base = secrets.token_hex(16), f"http://127.0.0.1:{port}"
-    env = {**os.environ, "HOME": str(home), "JUPYTER_CONFIG_DIR": str(home / "config"),
-           "JUPYTER_DATA_DIR": str(home / "data"), "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
-           "IPYTHONDIR": str(home / "ipython"), "PYTHONPATH": str(ROOT)}
-    with (home / "log").open("w") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
-             f"--port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={home}",
-             f"--IdentityProvider.token={token}",
-             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"],
-            env=env, cwd=home, stdout=log, stderr=subprocess.STDOUT)
-    try:
-        wait_for(server, f"{base}/api?token={token}", home / "log")
-        yield lambda name: f"{base}/doc/tree/notebooks/{name}.ipynb?token={token}"
-    finally:
-        server.terminate()
-        server.wait(20)
-
-
-def wait_for(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
-    for _ in range(300):
-        if server.poll() is not None:
-            break
-        try:
-            urllib.request.urlopen(address, timeout=5).close()
-            return
-        except (urllib.error.URLError, TimeoutError):
-            time.sleep(0.1)
-    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
-
-
-@pytest.fixture(scope="module")
-def lesson(browser: Any, lab: Any) -> Iterator[Any]:
-    """A function that opens a lesson, runs all its cells and gives the page; each lesson is opened once."""
-    context = browser.new_context(viewport={"width": 1250, "height": 1000})
-    pages: dict[str, Any] = {}
-
-    def opened(name: str) -> Any:
-        if name not in pages:
-            page = pages[name] = context.new_page()
-            page.problems = []
-            page.on("pageerror", lambda error: page.problems.append(str(error)))
-            page.goto(lab(name))
-            page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
-            page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=60_000)
-            run_all(page)
-        return pages[name]
-
-    yield opened
-    context.close()
-
-
-def run_all(page: Any) -> None:
-    for _ in range(8):                                        # a request made before the kernel is connected is lost
-        page.locator(".jp-Notebook .jp-Cell").first.click()   # the menu acts on the notebook in focus
-        page.keyboard.press("Escape")
-        page.get_by_role("menuitem", name="Run", exact=True).click()
-        page.get_by_text("Run All Cells", exact=True).click()
-        page.wait_for_timeout(5000)
-        if page.locator(".dl-live, .dk-player").count():
-            break
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]"
-        ".every(e => /\\[\\d+\\]/.test(e.textContent))"
-        " && document.querySelector('.jp-Notebook-ExecutionIndicator').dataset.status === 'idle'"
-        " && document.querySelectorAll('.dl-live, .dk-player').length > 0",
-        timeout=90_000)
-    page.wait_for_timeout(1000)
-
-
-def cell_with(page: Any, source: str) -> Any:
-    return page.locator(".jp-CodeCell").filter(has=page.locator(".jp-InputArea-editor", has_text=source)).first
 
 
 @pytest.mark.parametrize("name", LESSONS)

@@ -1,31 +1,18 @@
 """The player inside JupyterLab: no tick is dropped, no key leaks, the kernel hears what was chosen.
-
-One JupyterLab on the loopback interface serves one notebook, opened once; nothing leaves the machine.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytest.importorskip("jupyterlab", reason="jupyterlab is not installed")
-import nbformat  # noqa: E402  (comes with jupyterlab)
+nbformat = pytest.importorskip("nbformat", reason="jupyterlab is not installed")   # comes with it
 
 pytestmark = pytest.mark.browser
 
-ROOT = Path(__file__).resolve().parents[2]
 SIZES = (6, 60, 500)
 SETUP = """\
 from dagkit import Dag, Task, examples, simulate
@@ -57,63 +44,15 @@ PLAY = """async (player) => {
 }"""
 
 
-def lab_environment(home: Path) -> dict[str, str]:
-    """Settings and data of this server only, and the kit from this checkout."""
-    settings = home / "config" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
-    settings.mkdir(parents=True)
-    (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
-    return {**os.environ, "HOME": str(home), "JUPYTER_CONFIG_DIR": str(home / "config"),
-            "JUPYTER_DATA_DIR": str(home / "data"), "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
-            "IPYTHONDIR": str(home / "ipython"), "PYTHONPATH": str(ROOT)}
-
-
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the notebook in a running JupyterLab."""
-    home = tmp_path_factory.mktemp("lab")
-    folder = home / "notebooks"
-    folder.mkdir()
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
-    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, folder / "player.ipynb")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    token = secrets.token_hex(16)
-    base = f"http://127.0.0.1:{port}"
-    with (home / "log").open("w") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
-             f"--port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={folder}",
-             f"--IdentityProvider.token={token}",
-             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"],
-            env=lab_environment(home), cwd=home, stdout=log, stderr=subprocess.STDOUT)
-    try:
-        wait_for(server, f"{base}/api?token={token}", home / "log")
-        yield f"{base}/lab/tree/player.ipynb?token={token}"
-    finally:
-        server.terminate()
-        server.wait(20)
-
-
-def wait_for(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
-    for _ in range(300):
-        if server.poll() is not None:
-            break
-        try:
-            urllib.request.urlopen(address, timeout=5).close()
-            return
-        except (urllib.error.URLError, TimeoutError):
-            time.sleep(0.1)
-    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
-
-
-@pytest.fixture(scope="module")
-def notebook(browser: Any, lab: str) -> Iterator[Any]:
+def notebook(browser: Any, lab: Any) -> Iterator[Any]:
     """The notebook with its first four cells run: three players on the page."""
+    written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
+    written.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(written, lab.folder / "player.ipynb")
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     page = context.new_page()
-    page.goto(lab)
+    page.goto(lab.address("player", "lab"))
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
     page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=60_000)
     for number in range(1 + len(SIZES)):

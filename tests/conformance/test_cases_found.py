@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .conftest import KINDS, cases_root
+from .conftest import cases_root
 
 
-def test_some_cases_are_there() -> None:
+def test_some_cases_are_there(kinds: tuple[str, ...]) -> None:
     root = cases_root()
-    assert any(any(root.rglob(kind)) for kind in KINDS), f"no recorded cases below {root}: set DAGKIT_CASES"
+    assert any(any(root.rglob(kind)) for kind in kinds), f"no recorded cases below {root}: set DAGKIT_CASES"

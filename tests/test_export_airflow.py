@@ -8,8 +8,10 @@ from __future__ import annotations
 import ast
 import json
 import re
+from datetime import timedelta
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dagkit as dk
+from dagkit.formats.airflow_template import SCRIPTED
 from dagkit.task import spec_of
 
 from .random_scenarios import mapped_scenario, random_scenario
@@ -177,3 +180,29 @@ def test_an_edited_export_is_refused_in_one_sentence(tmp_path: Path) -> None:
     text, _ = written(dk.examples.orders(), tmp_path)
     with pytest.raises(dk.DagkitError, match="expected a dictionary OUTCOMES"):
         dk.load(text.replace("OUTCOMES = {", "OUTCOMES = 3\nIGNORED = {"))
+
+
+def test_what_a_task_does_there() -> None:
+    """The part of the file that plays the script, run here with stand-ins for Airflow's names."""
+    class Failed(Exception): ...
+    class Hard(Failed): ...
+    class Skipped(Exception): ...
+    slept: list[float] = []
+    space: dict[str, Any] = {
+        "time": SimpleNamespace(sleep=slept.append), "timedelta": timedelta, "BaseOperator": object,
+        "AirflowException": Failed, "AirflowFailException": Hard, "AirflowSkipException": Skipped, "TICK": 5,
+        "OUTCOMES": {"a": ["fail", "success"], "m": ["skip"], "m[1]": ["fail_hard"], "p": ["success:2"]},
+        "DURATIONS": {"m[1]": 4}}
+    exec(compile(SCRIPTED, "exported", "exec"), space)
+
+    def played(task_id: str, attempt: int, index: int | None = -1, returns: int | None = None) -> Any:
+        ti = SimpleNamespace(task_id=task_id, map_index=index, try_number=attempt)
+        return space["act"](SimpleNamespace(duration=2, returns=returns), {"ti": ti})
+
+    for attempt, index, task_id, error in ((1, -1, "a", Failed), (1, 1, "m", Hard), (1, 0, "m", Skipped)):
+        with pytest.raises(error):
+            played(task_id, attempt, index)
+    assert played("a", 2) is None and played("a", 3, None) is None      # a script that has ended: success
+    assert played("p", 1, returns=9) == [0, 1] and played("p", 2, returns=3) == [0, 1, 2]
+    assert played("other", 1, 7) == 7                                  # an instance pushes something to be mapped over
+    assert slept == [10, 20, 10, 10, 10, 10, 10, 10] and space["ticks"](2) == timedelta(seconds=10)

@@ -84,7 +84,7 @@ class Short(ShortCircuitOperator):
     """A condition that is never met."""
 
     def __init__(self, *, duration=1, returns=None, **kwargs):
-        super().__init__(python_callable=bool, **kwargs)
+        super().__init__(python_callable=lambda: False, **kwargs)
         self.duration, self.returns = duration, returns
 
     def execute(self, context):

@@ -23,7 +23,7 @@ LAYERS = (
     {"states"},
     {"trigger_rules"},
     {"task", "graph", "dag", "waits", "executors", "faults", "weights"},
-    {"planning", "scenario"},
+    {"planning", "config", "scenario"},
     {"engine"},
     {"usage", "stays", "faulted", "delivered", "situation", "explain", "meters", "redelivery", "remarks",
      "bridge", "bridge_rows"},

@@ -34,6 +34,7 @@ OPTIONAL = (
     ("dagkit", "the kit is run from its folder"),
     ("nbval", "`make test` installs it"),
     ("pytest", "`make test` installs it"),
+    ("psycopg", "lesson 8 shows recorded results; pip install 'dagkit[pg]' to measure"),
 )
 TWO_NODES = "digraph { a -> b }"
 

@@ -15,9 +15,8 @@ from functools import partial
 from typing import Any
 
 from ..errors import DagkitError, choices, quoted
-from ..lesson.chips import chips
+from ..lesson.page import Table, rich, static
 from ..lesson.page import items as bullets
-from ..lesson.page import rich, static
 from .content import RUNGS, chapter, lessons
 from .dice import Dice
 from .drills import KINDS, Judged, drill, kinds, sheet
@@ -188,7 +187,7 @@ class Report:
     def html(self) -> str:
         again = bullets(self._open()) if self.review else "<p>Nothing to review.</p>"
         wrong = f"<h4>Not so</h4>{bullets(self.misconceptions)}" if self.misconceptions else ""
-        table = chips(self.rows())._repr_html_() if self.answered else ""
+        table = Table(self.rows())._repr_html_() if self.answered else ""
         return f"<p>{rich(' '.join(self.remarks))}</p><h4>Review</h4>{again}{wrong}<h4>Question by question</h4>{table}"
 
     def _repr_html_(self) -> str:

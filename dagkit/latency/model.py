@@ -164,14 +164,15 @@ class Model:
         """Resident tasks up to which the design can keep itself going.
 
         Standard scheduler: until one pass takes longer than the health threshold, when it passes for dead and its
-        tasks are taken away. Hints: until a hint is slower than the fallback scan behind it.
+        tasks are taken away; or until heartbeats alone fill the database. Hints: until a hint is slower than the
+        fallback scan behind it.
         """
         _known(design, 1)
         limit = self.given["health_threshold"]
         if design == "hinted":
             return _largest(lambda n: self.p95(design, n) <= self.given["fallback"])
         most = _largest(lambda n: self.pass_seconds(design, n) <= limit)
-        return most if design == "standard" else min(most, self.given["heartbeat"] * self.given["updates_per_second"])
+        return min(most, self.given["heartbeat"] * self.given["updates_per_second"])
 
     def per_worker(self) -> float:
         """Task processes per worker, pull executor to Celery. Celery keeps a pool process beside each task's own."""

@@ -20,8 +20,8 @@ WIDE, TALL, LEFT, TOP = 560.0, 300.0, 62.0, 36.0
 LOW_X, HIGH_X, LOW_Y, HIGH_Y = 1e3, 1e6, 0.1, 1e3
 CURVES = {"standard": "Celery", "executor": "new executor", "hinted": "hints"}
 """How each design is called at its curve."""
-POINTS = ((50_000, 23.582, True, "23.582 s"), (100_000, 0.228, True, "0.228 s"), (300_000, 0.294, False, "0.294 s"))
-"""Published p95: resident tasks, seconds, fitted, what to write."""
+POINTS = (("standard", 50_000, 23.582, True), ("hinted", 100_000, 0.228, True), ("hinted", 300_000, 0.294, False))
+"""Published p95: design, resident tasks, seconds, whether the model was solved with it."""
 
 
 def chart(model: Model | None = None, beside: Model | None = None) -> Picture:
@@ -38,8 +38,9 @@ def chart(model: Model | None = None, beside: Model | None = None) -> Picture:
         body += [el("path", cls="dk-line dk-faint", stroke=INKS[k], stroke_dasharray=DASHES[k], d=_path(points))
                  for k, points in enumerate(curves(beside).values())]
     for k, (design, points) in enumerate(found.items()):
-        body += _curve(k, design, points)
-    body += [_point(*point) for point in POINTS] + _reached() + _keys()
+        inside = [point for point in points if point[1] <= HIGH_Y]
+        body += _curve(k, design, inside, ends=len(inside) == len(points))
+    body += [_point(model, *point) for point in POINTS] + _reached() + _keys()
     look = text_style(f"{prefix}svg") + _style(f"{prefix}svg")
     svg = svg_root(prefix, LEFT + WIDE + 118, TOP + TALL + 72, "p95 of a task start over resident tasks", look, body)
     rows = [{"resident tasks": n, **{DESIGNS[d]: _seconds(dict(points).get(n)) for d, points in found.items()}}
@@ -83,25 +84,31 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
     return "M" + " L".join(f"{num(_x(n))} {num(_y(p95))}" for n, p95 in points)
 
 
-def _curve(k: int, design: str, points: Sequence[tuple[int, float]]) -> list[str]:
+def _curve(k: int, design: str, points: Sequence[tuple[int, float]], ends: bool) -> list[str]:
+    """A curve and its name. ends: its last point is where it can do no more, not the edge of the picture."""
     if not points:
         return []
     n, p95 = points[-1]
     x, y = _x(n), _y(p95)
-    told = el("title", esc(f"{DESIGNS[design]}: ends near {n:,} resident tasks"))
+    told = el("title", esc(f"{DESIGNS[design]}, drawn up to {n:,} resident tasks"))
+    aside = max([point for point in points if point[1] < 150] or points[:1])      # the first has no room at its end
     name = el("text", esc(CURVES[design]), cls="dk-name", x=x + 9, y=y + 4) if k else \
-        el("text", esc(CURVES[design]), cls="dk-name dk-end", x=x - 12, y=y + 2)
+        el("text", esc(CURVES[design]), cls="dk-name dk-end", x=_x(aside[0]) - 12, y=_y(aside[1]) - 4)
     return [el("path", told, cls="dk-line", stroke=INKS[k], stroke_dasharray=DASHES[k], d=_path(points)),
-            el("circle", cx=x, cy=y, r=4, fill=INKS[k]), name]
+            *([el("circle", cx=x, cy=y, r=4, fill=INKS[k])] if ends else []), name]
 
 
-def _point(n: int, seconds: float, fitted: bool, said: str) -> str:
+def _point(model: Model, design: str, n: int, seconds: float, fitted: bool) -> str:
     """A published figure: an open square if the model was solved with it, a full diamond if it has to predict it."""
     x, y = _x(n), _y(seconds)
-    told = f"published: {said} at {n:,}, {'fitted' if fitted else 'to be predicted'}"
+    off = model.p95(design, n) / seconds - 1
+    said = f"{seconds} s, fitted" if fitted else f"{seconds} s, predicted: {off:+.0%}" if math.isfinite(off) else \
+        f"{seconds} s, cannot keep up"
+    told = f"published: {seconds} s at {n:,} resident tasks; {'the model was solved with it' if fitted else 'predicted'}"
     mark = el("rect", cls="dk-fitted", x=x - 6, y=y - 6, width=12, height=12) if fitted else \
         el("path", cls="dk-predicted", d=f"M{num(x)} {num(y - 8)} l8 8 l-8 8 l-8 -8 Z")
-    name = el("text", esc(said), cls="dk-said", x=x, y=y + 24) if fitted else \
+    name = el("text", esc(said), cls="dk-key dk-end", x=x - 12, y=y - 8) if design == "standard" else \
+        el("text", esc(said), cls="dk-said", x=x, y=y + 24) if fitted else \
         el("text", esc(said), cls="dk-key", x=x + 13, y=y + 10)
     return el("g", el("title", esc(told)), mark, name)
 

@@ -181,3 +181,8 @@ def test_its_slowness_can_be_simulated():
     assert fault == dk.SlowDatabase(1, factor=3)
     trace = dk.simulate(dk.examples.orders(), faults=[fault])
     assert trace.last_tick > 16 and trace.run_state == "success"
+
+
+def test_hostile_file_names_stay_plain_text():
+    html = architecture.parse({"<script>\n\x00\ud800.py": 60, "b.py": 1}).picture().html()
+    assert "<script>" not in html and "\x00" not in html and html.encode("utf-8")

@@ -258,3 +258,16 @@ def test_whatever_breaks_for_a_while_everything_ends_lawfully_and_is_explained(s
     for label, lines in trace.reasons.items():
         assert lines[0][0] == 0 and lines[-1][1] == trace._end, label
     assert dk.simulate(trace.scenario) == trace
+
+
+def test_hostile_names_stay_plain_text():
+    evil = "<script>alert(1)</script>\n\x00\ud800"
+    dag = dk.Dag("d", [dk.Task(evil, duration=3)])
+    executor = celery(dk.Worker(2, name=evil), dk.Worker(2, queues=(evil,), name="w2"))
+    trace = play(dk.SlowWorker(1, worker=evil), faults.LoseMessage(1, evil), dk.WrongQueue(2, worker="w2", queues=evil),
+                 dag=dag, executor=executor)
+    for text in (trace.log(), *map(str, trace.faults), *trace.warnings, trace.explain(evil, 5).text):
+        assert "\x00" not in text and "\ud800" not in text
+    assert len(trace.log().splitlines()) == len(trace.log_lines)
+    html = trace.gantt().html()
+    assert "<script>" not in html and "\x00" not in html and html.encode("utf-8")

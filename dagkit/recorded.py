@@ -17,7 +17,7 @@ from .dag import Dag
 from .errors import DagkitError, quoted
 from .formats.loaded import Loaded, TaskRun
 from .planning.times import at_least_one
-from .task import spec_of
+from .task import Task
 
 WAITS = ("retried", "unseen", "scheduled", "queued", "ran")
 OWNERS = {"retried": "earlier tries and their delays", "unseen": "the scheduler", "scheduled": "limits and pools",
@@ -115,10 +115,26 @@ def _as_run(shape: Dag, ran: list[TaskRun]) -> Dag:
         task, bracket, index = name.rpartition("[")
         if bracket and name not in shape and task in shape and index[:-1].isdecimal():
             width[task] = max(width.get(task, 0), int(index[:-1]) + 1)
-    for task, count in width.items():
-        shape = planning.expand(shape, task, count, max_map_length=count)
-    specs = {t.task_id: {"upstream": spec_of(t).get("upstream", ()), "duration": lasted.get(t.task_id, 0.0)} for t in shape}
+    specs = {name: {"upstream": _upstream(shape, task, index, width), "duration": lasted.get(name, 0.0)}
+             for task in shape for name, index in _instances(task, width)}
     return Dag.from_dict(specs, shape.dag_id)
+
+
+def _instances(task: Task, width: dict[str, int]) -> list[tuple[str, int | None]]:
+    count = width.get(task.task_id)
+    return [(task.task_id, None)] if count is None else [(f"{task.task_id}[{i}]", i) for i in range(count)]
+
+
+def _upstream(shape: Dag, task: Task, index: int | None, width: dict[str, int]) -> list[str]:
+    """All instances of a mapped upstream, but within a mapped group only the one of the same index."""
+    found: list[str] = []
+    for up in dict.fromkeys(task.upstream):
+        same = task.task_group is not None and shape[up].task_group == task.task_group
+        if index is not None and same and index < width.get(up, 0):
+            found.append(f"{up}[{index}]")
+        else:
+            found += [name for name, _ in _instances(shape[up], width)]
+    return found
 
 
 def _at_once(ran: Iterable[TaskRun]) -> int:

@@ -52,6 +52,13 @@ def test_mapped_tasks_have_the_width_they_had() -> None:
     assert "only a shorter path would help" in str(dk.actual(dk.load(listing(rows), dag=dag)))
 
 
+def test_in_a_mapped_group_an_index_waits_for_its_own() -> None:
+    dag = dk.Dag("d", [dk.Task("a", task_group="g"), dk.Task("b", "a", task_group="g")], groups={"g": {"x": 2}})
+    rows = {"a[0]": (0, 0, 0, 1), "a[1]": (0, 0, 0, 9), "b[0]": (1, 1, 2, 3), "b[1]": (9, 9, 9, 10)}
+    found = against_ideal(dk.load(listing(rows), dag=dag))
+    assert found.chain == ("a[1]", "b[1]") and next(r for r in found.rows if r.task == "b[0]").ready == 1
+
+
 def test_clocks_a_little_off_and_missing_times() -> None:
     """b claims to have been queued before a ended; nothing may become negative, and all of the time is somebody's."""
     text = listing({"a": (0, 0, 0, 5), "b": (3, 4, 6, 7)})

@@ -37,7 +37,8 @@ def test_a_ladder_by_keys_alone(page: Any) -> None:
     ladder.get_by_label("only leaves count").check(timeout=20_000)
     assert ladder.locator(".dp-mine").text_content() == "only leaves <b>count</b>"
     ladder.get_by_role("button", name="That is my grade").click()
-    ladder.get_by_text("1 of 4 points.").wait_for(timeout=20_000)
+    ladder.locator(".dl-wrong", has_text="1 of 4 points.").wait_for(timeout=20_000)
+    assert "1 of 4 points." in ladder.locator("[aria-live]").text_content()      # and it is read aloud
     page.keyboard.press("p")
     page.keyboard.press("a")                                              # would insert a cell if it reached the notebook
     assert page.locator(".jp-Cell").count() == cells
@@ -47,7 +48,7 @@ def test_a_game_to_its_end(page: Any) -> None:
     board = page.locator(".dp-board").first
     board.get_by_role("button", name="Start again").click()
     board.locator(".dp-task").nth(1).click()                              # b waits for a
-    board.get_by_text("b cannot be queued at tick 1: it waits for a.").wait_for(timeout=20_000)
+    board.locator(".dl-wrong", has_text="b cannot be queued at tick 1: it waits for a.").wait_for(timeout=20_000)
     board.focus()
     for tick in range(1, 30):
         while board.locator(".dp-ready").count():

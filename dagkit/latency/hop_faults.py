@@ -62,8 +62,8 @@ class Faults:
             flag("Faults", name, getattr(self, name))
         whole("Faults", "busy_until", self.busy_until, 0, unit=" of ms")
         object.__setattr__(self, "down", listed("Faults", "down", self.down, "Write down=[Down(...)]."))
-        if wrong := [one for one in self.down if not isinstance(one, Down)]:
-            raise DagkitError(f"Faults: down is a list of Down(who, after, until), not of {quoted(wrong[0])}.")
+        if strange := [one for one in self.down if not isinstance(one, Down)]:
+            raise DagkitError(f"Faults: down is a list of Down(who, after, until), not of {quoted(strange[0])}.")
 
 
 class Case(NamedTuple):

@@ -86,8 +86,7 @@ def run_all(page: Any) -> None:
         page.keyboard.press("Escape")
         page.get_by_role("menuitem", name="Run", exact=True).click()
         page.get_by_text("Run All Cells", exact=True).click()
-        page.wait_for_timeout(5000)
-        if page.locator(".dl-live, .dk-player").count():
+        if _begins(page):
             break
     page.wait_for_function(
         "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]"
@@ -96,6 +95,15 @@ def run_all(page: Any) -> None:
         " && document.querySelectorAll('.dl-live, .dk-player').length > 0",
         timeout=90_000)
     page.wait_for_timeout(1000)
+
+
+def _begins(page: Any) -> bool:
+    """Whether a cell is waiting for the kernel within a few seconds."""
+    for _ in range(50):
+        if page.locator(".jp-InputPrompt", has_text="[*]").count():
+            return True
+        page.wait_for_timeout(100)
+    return False
 
 
 def cell_with(page: Any, source: str) -> Any:

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import dagkit as dk
+from dagkit.config import PACINGS
 from dagkit import Task as T
 
 DATA = Path(__file__).parent / "data" / "incidents.yaml"
@@ -307,5 +308,5 @@ def test_what_is_said_to_be_beyond_the_kit_still_is() -> None:
     forgets = dk.CeleryExecutor(broker=dk.Broker("redis", visibility_timeout=5), handover=0)
     assert dk.simulate(dk.Dag("d", [T("long", duration=20)]), executor=forgets).log().count("-> running") == 1
     assert not hasattr(dk.Config(), "dagbag_import_timeout")
-    assert not {"hint", "polling"} & set(dk.scenario.PACINGS)
+    assert not {"hint", "polling"} & set(PACINGS)
     assert "poke_error_of" not in dk.Sensor.__dataclass_fields__

@@ -157,8 +157,8 @@ class Walk(anywidget.AnyWidget):
 
     _esm = HERE / "walk.js"
     _css = HERE / "lesson.css"
-    steps = traitlets.List([]).tag(sync=True)
-    works = traitlets.List([]).tag(sync=True)
+    steps: traitlets.List[Any] = traitlets.List([]).tag(sync=True)
+    works: traitlets.List[Any] = traitlets.List([]).tag(sync=True)
     before = traitlets.Unicode("").tag(sync=True)
     answers = traitlets.Dict({}).tag(sync=True)
     workload = traitlets.Unicode("short and heavy").tag(sync=True)

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 import dagkit as dk
-from dagkit.config import PACINGS
 from dagkit import Task as T
+from dagkit.config import PACINGS
 
 DATA = Path(__file__).parent / "data" / "incidents.yaml"
 INCIDENTS = {case["id"]: case for case in yaml.safe_load(DATA.read_text(encoding="utf-8"))["cases"]

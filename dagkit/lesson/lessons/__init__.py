@@ -10,8 +10,8 @@ from ..ask import Question
 from ..book import Lesson
 
 MODULES = {1: "why_a_dag", 2: "task_states", 3: "mini_scheduler", 4: "trigger_rules", 5: "limits_and_pools", 6: "executors",
-           7: "architecture", 8: "high_availability", 9: "polling_vs_hints", 10: "capacity_and_recovery", 11: "your_own_dag",
-           12: "interview_practice"}
+           7: "architecture", 8: "high_availability", 9: "polling_vs_hints", 10: "capacity_and_recovery",
+           11: "your_own_dag", 12: "interview_practice"}
 
 
 @cache

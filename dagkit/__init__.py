@@ -53,7 +53,7 @@ _WHERE = {
     ".weights": "priority_totals",
 }
 _LAZY = {name: module for module, names in _WHERE.items() for name in names.split()}
-_MODULES = ("architecture", "bridge", "symptoms", "capacity", "claims", "exercises", "museum", "formats", "latency",
+_MODULES = ("architecture", "bridge", "symptoms", "capacity", "claims", "design", "exercises", "museum", "formats", "latency",
             "lesson", "naive", "planning", "practice", "states", "views")
 
 

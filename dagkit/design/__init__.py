@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from .declared import Design
 from .facts import ITEMS, METRICS, STORES
-from .grading import REQUIREMENTS, Verdict
+from .grading import REQUIREMENTS
 from .playing import scenario
 from .report import Report, grade
+from .verdict import Verdict
 from .world import KINDS
 
 __all__ = ["ITEMS", "KINDS", "METRICS", "REQUIREMENTS", "STORES", "Design", "Report", "Verdict", "grade", "scenario"]

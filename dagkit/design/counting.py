@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from ..states import FAILED, FINISHED, NAMES, QUEUED, RUNNING, SCHEDULED, SUCCES
 from . import world
 
 Line = list[tuple[int, int]]
+Event = tuple[int, str, str, int, int, int, int]
 MINUTE = 60 // world.TICK_SECONDS
 
 
@@ -31,21 +32,22 @@ class Readings:
     def __init__(self, trace: Any):
         self.trace = trace
 
-    def events(self) -> Iterator[tuple[int, str, str, int, int, int, int]]:
+    @cached_property
+    def events(self) -> list[Event]:
         """(tick, dag_id, task_id, TI, old state, new state, event number) of every change."""
         trace = self.trace
         told = [(run.plan.dag.dag_id, run.plan.ids) for run in trace._run_of]
-        for n, (tick, ti, old, new) in enumerate(zip(trace._event_tick.tolist(), trace._event_ti, trace._event_old,
-                                                     trace._event_new, strict=True)):
-            dag_id, ids = told[ti]
-            yield tick, dag_id, ids[trace._task_of[ti]], ti, old, new, n
+        task_of = trace._task_of
+        moves = zip(trace._event_tick.tolist(), trace._event_ti, trace._event_old, trace._event_new, strict=True)
+        return [(tick, told[ti][0], told[ti][1][task_of[ti]], ti, old, new, n)
+                for n, (tick, ti, old, new) in enumerate(moves)]
 
     @cached_property
     def holders(self) -> list[tuple[int, Counter[str]]]:
         """At each change: how many task instances of each kind hold connections to the source."""
         now: Counter[str] = Counter()
         found: list[tuple[int, Counter[str]]] = []
-        for tick, _, task_id, _, old, new, _ in self.events():
+        for tick, _, task_id, _, old, new, _ in self.events:
             if task_id in world.OPENS and (old == RUNNING) != (new == RUNNING):
                 now[task_id] += 1 if new == RUNNING else -1
                 if found and found[-1][0] == tick:
@@ -63,7 +65,7 @@ class Readings:
     def calls(self) -> Line:
         """Calls of the API in the 60 seconds up to a tick, wherever calls are made."""
         made: Counter[int] = Counter()
-        for tick, _, task_id, _, _, new, _ in self.events():
+        for tick, _, task_id, _, _, new, _ in self.events:
             if task_id in world.CALLS and new == RUNNING:
                 made[tick] += world.CALLS[task_id]
         return [(tick, sum(made[t] for t in range(tick - MINUTE + 1, tick + 1))) for tick in sorted(made)]
@@ -72,7 +74,7 @@ class Readings:
     def critical(self) -> list[CriticalRun]:
         """Every run of the critical Dags."""
         began = {}
-        for tick, dag_id, task_id, ti, _, new, _ in self.events():
+        for tick, dag_id, task_id, ti, _, new, _ in self.events:
             if task_id == "read" and new == RUNNING:
                 began.setdefault((dag_id, self.trace._run_of[ti].number), tick)
         return [CriticalRun(run.plan.dag.dag_id, run.due, began.get((run.plan.dag.dag_id, run.number)), run.ended)
@@ -84,7 +86,7 @@ class Readings:
         ready = busy = 0
         found: list[tuple[int, int]] = []
         since: int | None = None
-        for tick, _, task_id, _, old, new, _ in self.events():
+        for tick, _, task_id, _, old, new, _ in self.events:
             if task_id == world.GPU_TASK:
                 ready += (new in (SCHEDULED, QUEUED)) - (old in (SCHEDULED, QUEUED))
                 busy += (new == RUNNING) - (old == RUNNING)
@@ -100,7 +102,27 @@ class Readings:
     def trainings(self) -> list[tuple[int, int]]:
         """(tick, trainings at once) at each change."""
         return self._counted((tick, (new == RUNNING) - (old == RUNNING)) for tick, _, task_id, _, old, new, _ in
-                             self.events() if task_id == world.GPU_TASK)
+                             self.events if task_id == world.GPU_TASK)
+
+    def shared_gpu(self, pods: bool) -> tuple[int, int | None]:
+        """(most trainings at once on one GPU, the first tick of it). pods: each goes to a GPU node with room, if any."""
+        if pods:
+            over, tick = highest(self.trainings)
+            return (over - len(world.GPUS) + 1, tick) if over > len(world.GPUS) else (1, None)
+        trace, at = self.trace, Counter[int]()
+        where = {(ti, tick): worker for ti, tick, _, worker in trace._picks}
+        now: dict[int, int] = {}
+        most, first = 0, None
+        for tick, _, task_id, ti, old, new, _ in self.events:
+            if task_id == world.GPU_TASK and new == RUNNING and (ti, tick) in where:
+                now[ti] = where[ti, tick]
+                at[now[ti]] += 1
+                if at[now[ti]] > max(1, most):
+                    first = tick
+                most = max(most, at[now[ti]])
+            elif task_id == world.GPU_TASK and old == RUNNING and ti in now:
+                at[now.pop(ti)] -= 1
+        return most, first
 
     @cached_property
     def running_runs(self) -> Line:
@@ -128,13 +150,13 @@ class Readings:
     @cached_property
     def twice(self) -> list[tuple[int, str]]:
         """(tick, task id) of each try that was taken from a dead scheduler's machine and had to begin again."""
-        return [(tick, task_id) for tick, _, task_id, _, old, _, n in self.events()
+        return [(tick, task_id) for tick, _, task_id, _, old, _, n in self.events
                 if self.trace._causes.get(n) == "orphaned" and old == RUNNING]
 
     @cached_property
     def failed(self) -> list[tuple[int, str]]:
         """(tick, task id) of each failure."""
-        return [(tick, task_id) for tick, _, task_id, _, _, new, _ in self.events() if new == FAILED]
+        return [(tick, task_id) for tick, _, task_id, _, _, new, _ in self.events if new == FAILED]
 
     @cached_property
     def left(self) -> Counter[tuple[str, str]]:
@@ -147,7 +169,7 @@ class Readings:
     @cached_property
     def trained(self) -> int:
         """Trainings that succeeded."""
-        return sum(task_id == world.GPU_TASK and new == SUCCESS for _, _, task_id, _, _, new, _ in self.events())
+        return sum(task_id == world.GPU_TASK and new == SUCCESS for _, _, task_id, _, _, new, _ in self.events)
 
     @staticmethod
     def _counted(steps: Iterable[tuple[int, int]]) -> Line:

@@ -77,7 +77,7 @@ class Design:
                                   f"{nearest(name, KNOBS)} Known: {choices(KNOBS)}.")
             if name == "pool" and value not in (*self.pools, "default_pool"):
                 raise DagkitError(f"design: task '{task_id}': pool {quoted(value)} is not declared."
-                                  f"{nearest(value, self.pools)} Add it to pools=, for a task in an unknown pool never runs.")
+                                  f"{nearest(value, self.pools)} Add it to pools=; in an unknown pool nothing runs.")
             if name == "executor" and value not in self.executors.by_name:
                 raise DagkitError(f"design: task '{task_id}': executor {quoted(value)} is not configured."
                                   f"{nearest(value, self.executors.by_name)} Known: {choices(self.executors.by_name)}.")
@@ -87,8 +87,8 @@ class Design:
         gpus = [w.name for _, w in self.workers() if w.name.startswith("gpu-")]
         for name in gpus:
             if name not in world.GPUS or gpus.count(name) > 1:
-                raise DagkitError(f"design: worker '{shown(name)}' has no machine: there are {choices(world.GPUS)}, one worker "
-                                  "on each. Rename it or leave it out.")
+                raise DagkitError(f"design: worker '{shown(name)}' has no machine: there are {choices(world.GPUS)}, "
+                                  "with one worker each. Rename it or leave it out.")
         used = self.cpu_slots
         if used > world.CPU_SLOTS:
             said = "no end of" if used > 10**6 else f"{used}"
@@ -146,7 +146,8 @@ def _items(what: str, given: Any) -> Iterable[tuple[str, Any]]:
 
 def _known(what: str, name: Any, known: Iterable[str], most: int = 8) -> None:
     if not isinstance(name, str) or name not in known:
-        raise DagkitError(f"design: there is no {what} {quoted(name)}.{nearest(name, known)} Known: {choices(known, most)}.")
+        raise DagkitError(f"design: there is no {what} {quoted(name)}.{nearest(name, known)} "
+                          f"Known: {choices(known, most)}.")
 
 
 def _hosts(role: str, given: Any) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -17,8 +18,10 @@ from . import world
 from .declared import Design
 
 
-def scenario(design: Design) -> Scenario:
+def scenario(design: Design, kinds: Sequence[str] = tuple(world.KINDS)) -> Scenario:
     """Everything the engine needs: the 300 Dags with the design's limits, their runs, and what breaks.
+
+    kinds: only these kinds of Dags, to look at one thing alone.
 
     The hand-over to a standing worker takes less than a tick and counts as none; pods take the time their executor says.
 
@@ -26,8 +29,9 @@ def scenario(design: Design) -> Scenario:
     >>> len(made.dags), sum(len(runs.due()) for runs in made.runs.values()), [f.tick for f in made.faults]
     (300, 8676, [301, 301, 301])
     """
-    dags = [dag_of(design, kind, dag_id) for kind in world.KINDS.values() for dag_id in kind.dag_ids]
-    runs = {dag_id: runs_of(kind, k) for kind in world.KINDS.values() for k, dag_id in enumerate(kind.dag_ids)}
+    chosen = [world.KINDS[name] for name in kinds]
+    dags = [dag_of(design, kind, dag_id) for kind in chosen for dag_id in kind.dag_ids]
+    runs = {dag_id: runs_of(kind, k) for kind in chosen for k, dag_id in enumerate(kind.dag_ids)}
     executors = {name: replace(executor, handover=0) if executor.handover == 1 else executor
                  for name, executor in design.executors.by_name.items()}
     return Scenario(dags, pools=design.pools, executor=executors, config=design.config, runs=runs,
@@ -81,14 +85,29 @@ def fewer(design: Design) -> list[Any]:
     return [(world.LOST, {"config": replace(design.config, parallelism=share)})]
 
 
-def play(design: Design) -> Any:
-    """The trace of the bad day."""
-    return simulate(scenario(design))
+def play(design: Design, kinds: Sequence[str] = tuple(world.KINDS)) -> Any:
+    """The trace of the bad day, or of what it is for some kinds of Dags alone."""
+    return simulate(scenario(design, kinds))
 
 
-@cache
 def parsed(processes: int, timeout: int, bad: bool) -> Parsing:
-    """Ten minutes of one Dag processor over all 300 files, with or without the bad one."""
+    """A quarter of an hour of one Dag processor over all 300 files, with or without the bad one."""
     files = {f"dag_{k:03d}.py": world.FILE_SECONDS for k in range(1, 300)}
     files[world.BAD_FILE] = world.BAD_SECONDS if bad else world.FILE_SECONDS
     return parse(files, until=900, parsing_processes=processes, dag_file_processor_timeout=timeout)
+
+
+@cache
+def longest_gap(processes: int, timeout: int, bad: bool) -> float:
+    """Seconds in which an edit of some other file would not have been seen, at worst: from the start of one stored parse
+    of a file to the end of its next. Endless if a file is stored less than twice.
+    """
+    before: dict[str, float] = {}
+    gaps: dict[str, float] = {}
+    record = parsed(processes, timeout, bad)
+    for p in record.parses:
+        if p.stored and p.file != world.BAD_FILE:
+            if p.file in before:
+                gaps[p.file] = max(gaps.get(p.file, 0.0), p.end - before[p.file])
+            before[p.file] = p.start
+    return max(gaps.values()) if len(gaps) == len(record.files) - 1 else float("inf")

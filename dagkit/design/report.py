@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from ..errors import DagkitError, quoted
+from ..errors import DagkitError, choices, nearest, quoted
 from ..views import charts
 from ..views.picture import Picture, content_prefix, esc
 from . import grading, world
 from .counting import Line, Readings
 from .declared import Design
-from .grading import Verdict
 from .playing import play
+from .verdict import Verdict
 from .world import clock
 
 BUCKET = 12
@@ -59,19 +59,19 @@ class Report:
         lines = (
             ("Connections to the source (highest in 2 minutes)", "connections", seen.connections, world.CONNECTIONS),
             ("API calls in the last 60 seconds (highest in 2 minutes)", "calls", seen.calls, world.CALLS_A_MINUTE),
-            ("Seconds a critical run waited for its start, by due time", "seconds", waits(seen, last), max(world.START_WITHIN)),
+            ("Seconds a critical run waited to begin, by due time", "seconds", waits(seen, last), max(world.START_WITHIN)),
             ("Missed runs not yet caught up", "runs", to_do(seen), None),
         )
         drawn = [charts.lines((label, steps(line)), prefix=content_prefix(title, line), title=title, x_label="minute",
                               y_label=label, limit=limit) for title, label, line, limit in lines]
-        words = (f"Unpaused at {clock(world.UNPAUSED)}, a scheduler machine lost at {clock(world.LOST)}. From top to bottom: "
+        words = (f"Unpaused at {clock(world.UNPAUSED)}, a scheduler machine lost at {clock(world.LOST)}. From above: "
                  + "; ".join(title[0].lower() + title[1:] for title, *_ in lines) + ".")
         return Picture(drawn, self.rows(), words)
 
     def rows(self) -> list[dict[str, Any]]:
         """The verdicts as rows of a table."""
         return [{"": "✓" if v.passed else "✗", "requirement": v.name, "asked": v.asks, "found": v.found,
-                 "first broken": "" if v.passed or v.tick is None else f"{clock(v.tick)} (tick {v.tick})",
+                 "first broken": v.at,
                  "hint": "" if v.passed else v.hint} for v in self.verdicts]
 
     def html(self) -> str:
@@ -95,7 +95,7 @@ STYLE = (
 def _item(v: Verdict) -> str:
     if v.passed:
         return f"<li>✓ <b>{esc(v.name)}</b>: {esc(v.found)}</li>"
-    at = "" if v.tick is None else f" First at {clock(v.tick)} (tick {v.tick})."
+    at = f" First at {v.at}." if v.at else ""
     return (f'<li class="dk-no">✗ <b>{esc(v.name)}</b>: {esc(v.found + at)}<small>asked: {esc(v.asks)}</small>'
             f"<small><i>hint:</i> {esc(v.hint)}</small></li>")
 
@@ -109,14 +109,11 @@ def steps(line: Line) -> list[tuple[float, float]]:
     if not line:
         return [(0.0, 0)]
     highest: dict[int, float] = {}
-    now = 0.0
     for (tick, value), (after, _) in zip(line, [*line[1:], (line[-1][0] + 1, 0)], strict=True):
         first, last = (tick - 1) // BUCKET, (after - 2) // BUCKET
         for bucket in range(first, max(first, last) + 1):
             highest[bucket] = max(highest.get(bucket, 0), value)
-        now = value
-    points = [(bucket * BUCKET * world.TICK_SECONDS / 60, value) for bucket, value in sorted(highest.items())]
-    return points if now else [*points]
+    return [(bucket * BUCKET * world.TICK_SECONDS / 60, value) for bucket, value in sorted(highest.items())]
 
 
 def waits(seen: Readings, last: int) -> Line:
@@ -148,14 +145,15 @@ def grade(design: Any) -> Report:
     if isinstance(design, Mapping):
         design = Design(**_checked(design))
     if not isinstance(design, Design):
-        raise DagkitError(f"design: expected a dk.design.Design, not {quoted(design)}. Write dk.design.Design(pools={{...}}).")
+        raise DagkitError(f"design: expected a dk.design.Design, not {quoted(design)}. "
+                          "Write dk.design.Design(pools={...}).")
     return Report(design, play(design))
 
 
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    from ..errors import choices, nearest
     known = Design.__dataclass_fields__
     for name in given:
         if name not in known:
-            raise DagkitError(f"design: {quoted(name)} cannot be declared.{nearest(name, known)} Known: {choices(known, 20)}.")
+            raise DagkitError(f"design: {quoted(name)} cannot be declared.{nearest(name, known)} "
+                              f"Known: {choices(known, 20)}.")
     return dict(given)

@@ -33,7 +33,7 @@ DRAINED = 4 * 60
 """Minutes in which the missed month has to be caught up."""
 LOOK = 30
 """Seconds within which the scheduler has to look at every running run again."""
-IDLE_GPU = 60
+IDLE_GPU = 120
 """Seconds for which a GPU may be idle although a training is ready."""
 
 

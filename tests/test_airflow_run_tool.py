@@ -25,7 +25,8 @@ from airflow_run.scenarios import SCENARIOS  # noqa: E402
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_recorded_files_are_its_scenarios(name: str, tmp_path: Path) -> None:
-    made = dk.export_airflow(SCENARIOS[name](), tmp_path / f"{name}.py", tick_seconds=4.0)
+    tick = json.loads((RUNS / f"{name}.run.json").read_text(encoding="utf-8"))["tick_seconds"]
+    made = dk.export_airflow(SCENARIOS[name](), tmp_path / f"{name}.py", tick_seconds=tick)
     assert made.dag_file.read_bytes() == (RUNS / f"{name}.py").read_bytes()
 
 

@@ -1,5 +1,5 @@
 # Included by the Makefile. Runs exported Dags on a real Airflow, beside their simulation; see tools/airflow_run.
-#   make airflow-run                                   the six Dags, once each (about five minutes)
+#   make airflow-run                                   the seven Dags, once each (about seven minutes)
 #   make airflow-run AIRFLOW_DAGS="orders my_dag.py"   some of them, or Dag files that dk.export_airflow wrote
 #   make airflow-run AIRFLOW_TICK=10                   ten seconds a tick
 #   make airflow-run AIRFLOW_RECORD=somewhere          keep each Dag file and its recording

@@ -1,6 +1,6 @@
 """Runs exported Dags on a real Airflow and lays each run beside its simulation.
 
-    make airflow-run                            the six Dags of scenarios.py, once each
+    make airflow-run                            the seven Dags of scenarios.py, once each
     make airflow-run AIRFLOW_DAGS="orders mine.py"    some of them, or Dag files the kit exported
     make airflow-run AIRFLOW_RECORD=notebooks/data/airflow_runs    keep file and recording
 
@@ -8,7 +8,7 @@ Airflow lives in an environment of its own and is only ever started as a program
 scheduler with LocalExecutor, dag-processor) is a process of this one, listens on 127.0.0.1 alone and has a temporary
 AIRFLOW_HOME with SQLite; all are stopped and removed at the end, and on Ctrl-C. The modules:
 
-    scenarios   the six Dags
+    scenarios   the seven Dags
     standalone  the processes
     api         the few REST calls
     recording   a finished run as a small file without clock times or machine names

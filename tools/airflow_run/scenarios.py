@@ -82,5 +82,20 @@ def retries() -> dk.Scenario:
                   "patient": ["fail", "fail"], "watcher": ["fail"]})
 
 
+def groups() -> dk.Scenario:
+    """A mapped task group, both kinds of short circuit, latest-only, an empty task; a task declared before its source."""
+    return dk.Scenario(
+        dk.Dag("groups", [
+            dk.Task("last", ["b", "other"], trigger_rule="all_done"), dk.Task("other"),
+            dk.Task("a", task_group="per_day"), dk.Task("b", ["a", "other"], task_group="per_day", retries=1),
+            dk.Task("each", expand={"x": "days"}), dk.Task("days", returns=3),
+            dk.Task("cut", short_circuit="hard"), dk.Task("after_cut", "cut", trigger_rule="all_done"),
+            dk.Task("soft", short_circuit="soft"), dk.Task("after_soft", "soft"),
+            dk.Task("end", "after_soft", trigger_rule="all_done"),
+            dk.Task("marker", empty=True), dk.Task("latest", "marker", latest_only=True), dk.Task("after_latest", "latest"),
+        ], groups={"per_day": {"day": "days"}}),
+        outcomes={"a[1]": ["fail"], "b[0]": ["fail"]})
+
+
 SCENARIOS = {"orders": dk.examples.orders, "orders_daily": orders_daily, "rules": rules, "mapping": mapping,
-             "pools": pools, "retries": retries}
+             "pools": pools, "retries": retries, "groups": groups}

@@ -44,7 +44,13 @@ function render({ model, el }) {
   function show() {
     const at = model.get("at");
     const step = steps[at];
-    for (const node of nodes) node.classList.toggle("dl-chosen", nameOf(node) === step.component);
+    for (const node of nodes) {
+      const chosen = nameOf(node) === step.component;
+      node.classList.toggle("dl-chosen", chosen);
+      const box = node.querySelector(".dk-box");       // the drawing's own style is stronger than a class
+      box.style.stroke = chosen ? "var(--dl-accent)" : "";
+      box.style.strokeWidth = chosen ? "4px" : "";
+    }
     back.disabled = at === 0;
     next.disabled = at === steps.length - 1;
     where.textContent = ` Step ${at + 1} of ${steps.length}`;

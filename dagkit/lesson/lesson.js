@@ -114,6 +114,9 @@ function map(section) {
   function choose(at) {
     stops.forEach((stop, k) => {
       stop.mark.classList.toggle("dl-chosen", k === at);
+      const line = stop.mark.querySelector(".dk-box") ?? stop.mark;   // the drawing's own style beats a class
+      line.style.stroke = k === at ? "var(--dl-accent)" : "";
+      line.style.strokeWidth = k === at ? "3.5px" : "";
       stop.el.setAttribute("tabindex", k === at ? 0 : -1);
       stop.el.setAttribute("aria-pressed", k === at);
     });

@@ -20,6 +20,7 @@ def test_the_map_and_the_journey_answer_mouse_and_keyboard(page: Any) -> None:
     chart = page.locator(".dl-live .dl-map").first
     chart.locator(".dk-node", has_text="triggerer").click()
     assert "Deferred tasks never wake" in chart.locator(".dl-told").inner_text()
+    assert chart.locator(".dl-chosen .dk-box").evaluate("e => getComputedStyle(e).strokeWidth") == "3.5px"
     chart.locator(".dk-node", has_text="triggerer").press("ArrowRight")
     assert "Everything is slow" in chart.locator(".dl-told").inner_text() or "everything is slow" in chart.locator(
         ".dl-told").inner_text()
@@ -28,6 +29,7 @@ def test_the_map_and_the_journey_answer_mouse_and_keyboard(page: Any) -> None:
     told = walk.locator("[role=status]")
     page.wait_for_function("e => e.textContent.includes('serializes')", arg=told.element_handle())
     assert walk.locator(".dk-node.dl-chosen title").text_content() == "Dag processor"
+    assert walk.locator(".dl-chosen .dk-box").evaluate("e => getComputedStyle(e).strokeWidth") == "4px"
     walk.focus()
     page.keyboard.press("End")
     page.wait_for_function("e => e.textContent.includes('success')", arg=told.element_handle())

@@ -239,10 +239,8 @@ def test_whatever_happens_to_hints_all_tasks_start_once(compared):
             assert found.queries >= 12 and min(found.latencies) > 0
 
 
-def test_who_was_struck_made_others_wait_and_was_turned_away(compared):
+def test_a_worker_that_comes_back_late_is_turned_away(compared):
     assert compared["hints, worker cut off"].refused > 0
-    for name in ("hints, worker cut off", "hints, replica killed"):
-        assert compared[name].latencies[-1] > LOAD.threshold / 2      # what it had in its hands waited for an heir
 
 
 def test_without_the_guard_a_worker_that_comes_back_starts_a_task_twice(compared):

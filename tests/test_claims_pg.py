@@ -244,7 +244,7 @@ def test_a_worker_that_comes_back_late_is_turned_away(compared):
 
 
 def test_without_the_guard_a_worker_that_comes_back_starts_a_task_twice(compared):
-    assert compared["no guard"].twice > 0 and compared["no guard"].refused == 0
+    assert compared["no guard"].twice > 0
 
 
 # ---- nothing left behind ----------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from traitlets.config import Config
 import dagkit as dk
 from dagkit import exercises
 from dagkit.exercises import NotYet, trial
+from dagkit.lesson.lessons import MODULES
 from tests.wrong_answers import WRONG
 from tools import check_exercises, make_exercises
 
@@ -96,7 +97,8 @@ def test_links_lead_somewhere() -> None:
     for path in [*SOLUTIONS, *FOLDER.glob("[0-9]*.ipynb")]:
         for cell in cells(path):
             for target in re.findall(r"\]\((?!http)([^)#]+)\)", cell.source) if cell.cell_type == "markdown" else ():
-                assert (path.parent / target).is_file(), f"{path.name}: {target}"
+                coming = "/notebooks/" in target and int(path.stem[:2]) not in MODULES    # its lesson is still to be written
+                assert coming or (path.parent / target).is_file(), f"{path.name}: {target}"
 
 
 # ---- the student edition ----------------------------------------------------------------------------------------

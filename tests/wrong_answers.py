@@ -331,4 +331,22 @@ WRONG: dict[str, list[tuple[str, str]]] = {
          "0 of .* were right.*practice.ladder"),
         ("talk = dk.practice.interview(seed=1, minutes=10, keep=False)", "must be the interview of this task"),
     ],
+    "13.1": [
+        # a big task that says it is small
+        ("guarded = Design(pools={'source': 20}, tasks={**tasks, 'bulk_read': {'pool': 'source'}})", "source connections: at most .* of 20"),
+        # one reader was forgotten
+        ("guarded = Design(pools={'source': 20}, tasks={name: {'pool': 'source'} for name in ('read', 'extract')})",
+         "source connections: at most .* of 20"),
+    ],
+    "13.2": [
+        ("metrics = [*metrics[1:], 'worker uptime']", "is a scheduler gone.*worker uptime tells nothing"),
+        ("metrics = list(METRICS)", "tells nothing|too many"),
+        ("stored = {**stored, 'the data itself': 'XCom'}", "stored state: the data itself on 'XCom'"),
+        ("stored = {**stored, 'task states': 'broker'}", "stored state: task states on 'broker'"),
+    ],
+    "13.3": [
+        ("final = guarded", "of 12 requirements met"),
+        # the source is safe, all is named; and everybody still asks at once
+        ("final = Design(pools={'source': 20}, tasks=tasks, stored=stored, metrics=metrics)", "of 12 requirements met. API calls"),
+    ],
 }

@@ -32,6 +32,7 @@ from .trigger_rules import night
 MODULES: tuple[str, ...] = (
     "why_a_dag", "task_states", "mini_scheduler", "trigger_rules", "limits_and_pools", "executors", "architecture",
     "high_availability", "polling_vs_hints", "capacity_and_recovery", "your_own_dag", "interview_practice",
+    "design_scenario",
 )
 """One module for each exercise notebook, in the order of the lessons."""
 

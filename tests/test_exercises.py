@@ -97,7 +97,7 @@ def test_links_lead_somewhere() -> None:
     for path in [*SOLUTIONS, *FOLDER.glob("[0-9]*.ipynb")]:
         for cell in cells(path):
             for target in re.findall(r"\]\((?!http)([^)#]+)\)", cell.source) if cell.cell_type == "markdown" else ():
-                coming = "/notebooks/" in target and int(path.stem[:2]) not in MODULES    # its lesson is still to be written
+                coming = "/notebooks/" in target and int(path.stem[:2]) not in MODULES   # lesson still to be written
                 assert coming or (path.parent / target).is_file(), f"{path.name}: {target}"
 
 

@@ -44,7 +44,8 @@ MIXED: dict[str, Any] = {
     **USUAL,
     "pools": {"source": 16, "critical": 4, "saas": 5},
     "tasks": {
-        "read": {"pool": "critical", "queue": "critical"}, "publish": {"queue": "critical"}, "extract": {"pool": "source"},
+        "read": {"pool": "critical", "queue": "critical"}, "publish": {"queue": "critical"},
+        "extract": {"pool": "source"},
         "bulk_read": {"pool": "source", "pool_slots": 4, "priority_weight": 2, "executor": "pods"},
         "crunch": {"executor": "pods"}, "prepare": {"pool": "source", "priority_weight": 3}, "call": {"pool": "saas"},
         "train": {"executor": "gpu"}},
@@ -52,7 +53,8 @@ MIXED: dict[str, Any] = {
     "executors": {
         "celery": dk.CeleryExecutor(workers=[dk.Worker(16, name="cpu-1"), dk.Worker(16, name="cpu-2"),
                                              dk.Worker(8, ("critical",), name="cpu-3")]),
-        "pods": dk.KubernetesExecutor(max_pods=24, parallelism=24), "gpu": dk.KubernetesExecutor(max_pods=2, parallelism=2)}}
+        "pods": dk.KubernetesExecutor(max_pods=24, parallelism=24),
+        "gpu": dk.KubernetesExecutor(max_pods=2, parallelism=2)}}
 """Short work on Celery with a worker for the critical Dags alone; heavy work and trainings in pods."""
 
 EDGE: dict[str, Any] = {
@@ -80,26 +82,27 @@ LOCAL: dict[str, Any] = {
     **task("train", executor="gpu"),
     "executors": {"local": dk.LocalExecutor(parallelism=62), "gpu": dk.CeleryExecutor(workers=GPU)}}
 
-SPOILED: dict[str, tuple[dict[str, Any], set[str]]] = {
-    "source pool too wide": (pools(source=64), {"source connections"}),
-    "a big task that says it is small": (task("bulk_read", pool_slots=None), {"source connections"}),
-    "API pool too wide": (pools(saas=6), {"API calls"}),
+ALL = ("critical", "short", "saas", "heavy", "training")
+SPOILED: dict[str, tuple[dict[str, Any], set[str], tuple[str, ...]]] = {
+    "source pool too wide": (pools(source=64), {"source connections"}, ("heavy",)),
+    "a big task that says it is small": (task("bulk_read", pool_slots=None), {"source connections"}, ("heavy",)),
+    "API pool too wide": (pools(saas=6), {"API calls"}, ("saas",)),
     "nobody comes first": ({**FLEET, "tasks": {name: {k: v for k, v in knobs.items() if k != "priority_weight"}
                                                for name, knobs in FLEET["tasks"].items()}},
-                           {"critical starts", "critical deadlines"}),
-    "only the first half comes first": (task("publish", priority_weight=None), {"critical deadlines"}),
-    "trainings wait in queued": (task("train", pool=None), {"GPU machines", "GPU waits", "backlog"}),
-    "trainings on any worker": (task("train", queue=None), {"GPU machines"}),
-    "all runs at once": ({**FLEET, "max_active_runs": 16}, {"scheduler loop"}),
-    "one run at a time": ({**FLEET, "max_active_runs": 1}, {"backlog"}),
-    "parallelism of one survivor": ({**FLEET, "parallelism": 32}, {"backlog"}),
-    "source pool too narrow": (pools(source=10), {"backlog"}),
-    "API pool too narrow": (pools(saas=2), {"backlog"}),
+                           {"critical starts", "critical deadlines"}, ("critical", "short")),
+    "only the first half comes first": (task("publish", priority_weight=None), {"critical deadlines"}, ALL),
+    "trainings wait in queued": (task("train", pool=None), {"GPU machines", "GPU waits", "backlog"}, ("training",)),
+    "trainings on any worker": (task("train", queue=None), {"GPU machines"}, ("training",)),
+    "one run at a time": ({**FLEET, "max_active_runs": 1}, {"backlog"}, ("heavy",)),
+    "parallelism of one survivor": ({**FLEET, "parallelism": 32}, {"backlog"}, ALL),
+    "API pool too narrow": (pools(saas=2), {"backlog"}, ("saas",)),
     "one scheduler": ({**FLEET, "schedulers": ("host-a",)},
-                      {"a scheduler machine is lost", "critical starts", "critical deadlines", "backlog"}),
+                      {"a scheduler machine is lost", "critical starts", "critical deadlines", "backlog"},
+                      ("critical", "heavy")),
     "the only triggerer on the lost machine": ({**FLEET, "triggerers": ("host-a",)},
-                                               {"a scheduler machine is lost", "backlog"}),
-    "the only processor on the lost machine": ({**FLEET, "processors": ("host-a",)}, {"the bad file"}),
-    "tasks beside the scheduler": (LOCAL, {"a scheduler machine is lost"}),
+                                               {"a scheduler machine is lost", "backlog"}, ("saas",)),
+    "the only processor on the lost machine": ({**FLEET, "processors": ("host-a",)}, {"the bad file"}, ("critical",)),
+    "tasks beside the scheduler": (LOCAL, {"a scheduler machine is lost"}, ("heavy",)),
 }
-"""One thing changed, and the requirements that must break for it: each follows from the situation, see the names."""
+"""One thing changed, and the requirements that must break for it: each follows from the situation, see the names. Last, the
+kinds of Dags that are enough to show it."""

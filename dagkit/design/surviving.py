@@ -22,7 +22,8 @@ def loss(design: Design, seen: Readings) -> Result:
                     "How many schedulers are there, and on which machines?")
     if seen.twice:
         return fail(f"{len(seen.twice)} running tasks were lost with it and begun again.", seen.twice[0][0],
-                    len(seen.twice), "Where do tasks run that die with the scheduler? Which executor lets another scheduler adopt them?")
+                    len(seen.twice),
+                    "Where do tasks run that die with the scheduler? Which executor lets another scheduler adopt them?")
     parked = sum(n for (_, state), n in seen.left.items() if state == "deferred")
     if parked:
         return fail(f"{parked} deferred tasks never woke: the only triggerer ran on it.", world.LOST, parked,
@@ -101,12 +102,13 @@ def backlog(design: Design, seen: Readings) -> Result:
     """From the tick at which everything is unpaused to the end of the last missed run."""
     done = [tick for tick, state in seen.missed if tick is not None and state == "success"]
     limit = world.UNPAUSED + world.DRAINED * 60 // world.TICK_SECONDS
-    if len(done) < TOTAL:
+    total = len(seen.missed)
+    if len(done) < total:
         stuck = ", ".join(f"{n:,} x {task_id} {state}" for (task_id, state), n in seen.left.most_common(2))
         if seen.failed:
             stuck = f"{len(seen.failed):,} tasks failed, the first {seen.failed[0][1]} at {clock(seen.failed[0][0])}"
-        return fail(f"{TOTAL - len(done):,} runs never get there: {stuck}.", limit, TOTAL - len(done),
+        return fail(f"{total - len(done):,} runs never get there: {stuck}.", limit, total - len(done),
                     "Ask the record: report.trace.warnings, and report.trace.explain of one that stands still.")
-    minutes = (max(done) - world.UNPAUSED) * world.TICK_SECONDS / 60
-    return Result(max(done) <= limit, f"done after {minutes:.0f} of {world.DRAINED} minutes.", limit,
+    minutes = (max(done, default=world.UNPAUSED) - world.UNPAUSED) * world.TICK_SECONDS / 60
+    return Result(minutes <= world.DRAINED, f"done after {minutes:.0f} of {world.DRAINED} minutes.", limit,
                   max(0.0, minutes - world.DRAINED))

@@ -53,8 +53,8 @@ _WHERE = {
     ".weights": "priority_totals",
 }
 _LAZY = {name: module for module, names in _WHERE.items() for name in names.split()}
-_MODULES = ("architecture", "bridge", "symptoms", "capacity", "claims", "design", "exercises", "museum", "formats", "latency",
-            "lesson", "naive", "planning", "practice", "states", "views")
+_MODULES = ("architecture", "bridge", "symptoms", "capacity", "claims", "classroom", "design", "exercises", "museum", "formats",
+            "latency", "lesson", "naive", "planning", "practice", "states", "views")
 
 
 def __getattr__(name: str) -> Any:
@@ -73,6 +73,7 @@ def __dir__() -> list[str]:
 __all__ = [  # noqa: PLE0604
     "BatchExecutor", "Broker", "CeleryExecutor", "Config", "CycleError", "Dag", "DagkitError", "Deferral",
     "EdgeExecutor", "FormatError", "HumanInput", "KubernetesExecutor", "Latency", "LocalExecutor", "LoseMessage",
-    "LoseScheduler", "LoseWorker", "Pool", "Runs", "Scenario", "Sensor", "Site", "Task", "Trace", "Worker", "doctor", "examples", "simulate", "trigger_rules",
+    "LoseScheduler", "LoseWorker", "Pool", "Runs", "Scenario", "Sensor", "Site", "Task", "Trace", "Worker",
+    "doctor", "examples", "simulate", "trigger_rules",
     *_LAZY, *_MODULES,
 ]

@@ -65,7 +65,7 @@ class Report:
         drawn = [charts.lines((label, steps(line)), prefix=content_prefix(title, line), title=title, x_label="minute",
                               y_label=label, limit=limit) for title, label, line, limit in lines]
         words = (f"Unpaused at {clock(world.UNPAUSED)}, a scheduler machine lost at {clock(world.LOST)}. From above: "
-                 + "; ".join(title[0].lower() + title[1:] for title, *_ in lines) + ".")
+                 + "; ".join(title for title, *_ in lines) + ".")
         return Picture(drawn, self.rows(), words)
 
     def rows(self) -> list[dict[str, Any]]:

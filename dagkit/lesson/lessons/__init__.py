@@ -11,7 +11,7 @@ from ..book import Lesson
 
 MODULES = {1: "why_a_dag", 2: "task_states", 3: "mini_scheduler", 4: "trigger_rules", 5: "limits_and_pools", 6: "executors",
            7: "architecture", 8: "high_availability", 9: "polling_vs_hints", 10: "capacity_and_recovery",
-           11: "your_own_dag", 12: "interview_practice"}
+           11: "your_own_dag", 12: "interview_practice", 13: "design_scenario"}
 
 
 @cache

@@ -53,8 +53,8 @@ _WHERE = {
     ".weights": "priority_totals",
 }
 _LAZY = {name: module for module, names in _WHERE.items() for name in names.split()}
-_MODULES = ("architecture", "bridge", "symptoms", "capacity", "claims", "classroom", "design", "exercises", "museum", "formats",
-            "latency", "lesson", "naive", "planning", "practice", "states", "views")
+_MODULES = ("architecture", "bridge", "symptoms", "capacity", "claims", "classroom", "design", "exercises", "museum",
+            "formats", "latency", "lesson", "naive", "planning", "practice", "states", "views")
 
 
 def __getattr__(name: str) -> Any:

@@ -48,25 +48,26 @@ def lost_worker() -> Demo:
     return Demo(
         "lost_worker", "The lost worker", question, [
             played("All is well", "transform runs on a worker, audit beside it. Keep its colour in mind.",
-                   "Point at transform. A moment later somebody pulls the plug of its machine.", well, tick=DIES - 1),
+                   "Point at transform. A moment later somebody pulls the plug of its machine.", well,
+                   tick=DIES - 1, focus="transform"),
             played("The plug is pulled", "The worker is gone. What has changed in the picture of transform?",
                    "Nothing. The row in the database says running, and nobody contradicts it. Ask: how could "
                    "the scheduler "
-                   "know?", again, tick=DIES),
+                   "know?", again, tick=DIES, focus="transform"),
             played("Silence", "Ten ticks later. Is it slow, or is it dead?",
-                   "From outside the two look alike. Click `transform`. A short timeout would be quick, and "
+                   "From outside the two look alike. Read its reason. A short timeout would be quick, and "
                    "would kill slow "
-                   "ones too.", again, tick=DIES + 10, minutes=1.5),
+                   "ones too.", again, tick=DIES + 10, minutes=1.5, focus="transform"),
             played("Believed dead", "The heartbeat was missing for too long. What happens to transform, and "
                                     "what had it "
                    "done already?",
                    "A try is used up, a new one starts. Half of the work may be there already: a task must bear "
                    "to be done "
-                   "twice.", again, tick=told, minutes=1.5),
+                   "twice.", again, tick=told, minutes=1.5, focus="transform"),
             played("No retry left", "The same loss, with retries=0. How does the run end?",
                    "It fails, for a reason that is not in its log. That is the difference between a retry and "
                    "none.", over,
-                   tick=over.last_tick),
+                   tick=over.last_tick, focus="transform"),
         ],
         opening="Read the question. Hands for A, B, C. Ask those who said failed: who would have written that "
         "down? Then "

@@ -49,9 +49,11 @@ class Situation:
     still: str = field(repr=False)
 
 
-def played(title: str, watch: str, say: str, trace: Any, *, tick: int, minutes: float = 1) -> Situation:
-    """A trace in the player, at a tick."""
-    state = {**player.state(trace, tick=tick, prefix="dk-room-"), "predicted": None, "row": -1}
+def played(title: str, watch: str, say: str, trace: Any, *, tick: int, minutes: float = 1,
+           focus: str | None = None) -> Situation:
+    """A trace in the player, at a tick. focus: the task whose reason is shown."""
+    row = trace.labels.index(focus) if focus else -1
+    state = {**player.state(trace, tick=tick, prefix="dk-room-"), "predicted": None, "row": row}
     return Situation(title, watch, say, minutes, "player", state, player.still(trace))
 
 

@@ -22,24 +22,25 @@ def stall() -> Demo:
         }, answer=lambda: state)
     return Demo(
         "stall", "The stall: scheduled or queued?", question, [
-            played("A worker is short", "One runs, three are queued. Click t2: what does it say it waits for?",
-                   "Click `t2` and read its sentence aloud. Queued means: the scheduler is done with it. So "
+            played("A worker is short", "One runs, three are queued. Read the panel of t2: what does it wait for?",
+                   "`t2` is chosen: read its sentence aloud. Queued means: the scheduler is done with it. So "
                    "look at the "
-                   "workers, their queue, their broker. Turning a pool up does nothing here.", slot, tick=3, minutes=1.5),
+                   "workers, their queue, their broker. Turning a pool up does nothing here.", slot,
+                   tick=3, minutes=1.5, focus="t2"),
             played("A pool is full", "The same four tasks, the same picture of one that runs. Which letter has "
                                      "changed?",
                    "Now they are scheduled. The same room for complaint, another part to blame: the pool says "
                    "no, and no "
-                   "number of workers helps. Click `t2` again.", pool, tick=3, minutes=1.5),
+                   "number of workers helps. Read `t2` again.", pool, tick=3, minutes=1.5, focus="t2"),
             played("The exception", "Four worker slots are free, and the pool has room. Still only one runs. "
                                     "Who says no?",
                    "parallelism is asked by the scheduler, before the hand-over. So it shows as scheduled "
                    "although nothing "
-                   "that people usually look at is full. Click `t3`.", wide, tick=3, minutes=1.5),
+                   "that people usually look at is full. Read `t3`.", wide, tick=3, minutes=1.5, focus="t3"),
             played("For ever", "Nothing failed, nothing is red. When will whole_table start?",
                    "Never: it asks for 3 slots of a pool that has 2. No error and no alert. That is why one "
                    "asks for the "
-                   "reason and not for the colour.", big, tick=big.last_tick),
+                   "reason and not for the colour.", big, tick=big.last_tick, focus="whole_table"),
         ],
         opening="Read the question. Hands for A, B, C; click an answer once per hand. Do not tell yet. Let two "
         "people who "
@@ -69,16 +70,18 @@ def _flood() -> Demo:
                    "Then press → "
                    "once.", bare, tick=9),
             played("Nothing set", f"{most} extracts run against one source. Find the report: where is it?",
-                   f"Click `report.build`. It is due, it is small, and it waits until tick {late}. Then ask: "
+                   f"`report.build` is chosen. It is due, it is small, and it waits until tick {late}. Then ask: "
                    "who else suffers? "
-                   "The source, which sees all of them at once.", bare, tick=12, minutes=1.5),
+                   "The source, which sees all of them at once.", bare, tick=12, minutes=1.5,
+                   focus="report.build"),
             played("A pool of 2", "Only two extracts at a time. Is the report on time now?",
                    "A pool guards what the extracts share. While two days extract, others already load.", pool, tick=12,
-                   minutes=1.5),
+                   minutes=1.5, focus="report.build"),
             played("max_active_runs 2", "Two days at a time, from beginning to end. Which cure is sooner done?",
                    f"Also on time, but all done only at tick {runs.last_tick}, with the pool at "
                    f"{pool.last_tick}: a new day "
-                   "may begin only when an old one is over altogether.", runs, tick=12, minutes=1.5),
+                   "may begin only when an old one is over altogether.", runs, tick=12, minutes=1.5,
+                   focus="report.build"),
         ],
         opening="Read the question twice, it has many numbers. Hands for A, B, C. Ask somebody who said A what "
         "the report "
@@ -104,18 +107,19 @@ def _sensors() -> Demo:
         "sensors", "Sensors eat the slots", question, [
             played("The first tick", "Four tasks run. How many of them do any work?",
                    "All is green and busy. A dashboard would be proud. Ask: what do these four do? They "
-                   "sleep.", poke, tick=3),
+                   "sleep.", poke, tick=3, focus="file_1"),
             played("Still waiting", "Fifteen ticks later. What has been done?",
-                   f"Nothing. Click `work_1` and read why. It starts at tick {first}, when the files are there.", poke,
-                   tick=18, minutes=1.5),
+                   f"Nothing. Read why `work_1` waits. It starts at tick {first}, when the files are there.", poke,
+                   tick=18, minutes=1.5, focus="work_1"),
             played("Reschedule", "The sensors give their place back between two checks. Where are they now?",
                    f"The work is done at once. The price: each check is a start of its own. The sensors held "
                    "places for "
-                   f"{prices['reschedule']} ticks, poking it was {prices['poke']}.", again, tick=4, minutes=1.5),
+                   f"{prices['reschedule']} ticks, poking it was {prices['poke']}.", again, tick=4, minutes=1.5,
+                   focus="file_1"),
             played("Deferred", "The wait has gone to another part of Airflow. Which one holds it?",
                    f"The triggerer: thousands of waits in one process. {prices['defer']} ticks of places here. "
                    "It needs "
-                   "a triggerer that runs, and an operator that can defer.", defer, tick=6, minutes=1.5),
+                   "a triggerer that runs, and an operator that can defer.", defer, tick=6, minutes=1.5, focus="file_1"),
         ],
         opening="Read the question. Hands for A, B, C. If many say B, ask what a sleeping process gives back. "
         "Then press `1`.",

@@ -18,14 +18,21 @@ from tests.designs import GOOD, SPOILED  # noqa: E402
 
 PAGE = ROOT / "docs" / "design_answer.md"
 WHY = {
-    "one fleet": "One fleet of Celery workers, one pool for each thing that is shared, and weights. The source's pool is as "
-                 "wide as the source; `bulk_read` takes four slots, because it opens four connections. The API's pool follows "
-                 "from the rate: 100 calls / 10 calls x half a minute = 5. Trainings wait for a GPU in *scheduled*, behind a "
-                 "pool of 2. `parallelism` is 66 for each of two schedulers, so that the survivor alone still fills all "
+    "one fleet": "One fleet of Celery workers, one pool for each thing that is shared, and weights. The "
+                 "source's pool is as "
+                 "wide as the source; `bulk_read` takes four slots, because it opens four connections. The "
+                 "API's pool follows "
+                 "from the rate: 100 calls / 10 calls x half a minute = 5. Trainings wait for a GPU in "
+                 "*scheduled*, behind a "
+                 "pool of 2. `parallelism` is 66 for each of two schedulers, so that the survivor alone still "
+                 "fills all "
                  "places. Two runs of a Dag at once keep the scheduler's rounds short and still drain the month.",
-    "bulkheads": "No weight at all. Every kind of work has a pool of its own, and the pools together are no more than the "
-                 "source, the API and the places bear. Nobody can stand in another's way; places lie idle in between.",
-    "mixed": "Short work on Celery, with a worker for the critical Dags alone; heavy work in pods of its own executor; "
+    "bulkheads": "No weight at all. Every kind of work has a pool of its own, and the pools together are no "
+                 "more than the "
+                 "source, the API and the places bear. Nobody can stand in another's way; places lie idle in "
+                 "between.",
+    "mixed": "Short work on Celery, with a worker for the critical Dags alone; heavy work in pods of its own "
+             "executor; "
              "trainings in at most two pods that ask for a GPU. An executor's parallelism takes the part of a pool.",
     "edge": "The first design with the GPU machines at another site: Edge workers fetch their work.",
 }
@@ -50,7 +57,8 @@ def page() -> str:
     for name, design in GOOD.items():
         report = grade(design)
         parts += [f"\n## {name.capitalize()}\n\n{WHY[name]}\n\n{report.line}.\n", *numbers(report)]
-    parts.append("\n## What each part buys\n\nThe first design with one thing changed. What breaks first is what that part "
+    parts.append("\n## What each part buys\n\nThe first design with one thing changed. What breaks first is "
+                 "what that part "
                  "was for.\n\n| changed | breaks | found |\n|---|---|---|")
     for name, (design, _, _) in SPOILED.items():
         broken = [v for v in grade(design).verdicts if not v.passed]

@@ -48,8 +48,8 @@ def test_a_demo_takes_less_than_ten_minutes_and_has_a_question_keys_and_a_script
 
 def test_no_situation_tells_the_answer_before_it_is_looked_at(demo: Any) -> None:
     """What the room reads asks; only the presenter's words and the replies answer."""
-    assert all("?" in one.watch or "Watch" in one.watch or "Press" in one.watch or "Find" in one.watch or "Keep" in one.watch
-               for one in demo.staged)
+    asks = ("?", "Watch", "Press", "Find", "Keep")
+    assert all(any(word in one.watch for word in asks) for one in demo.staged)
     front = json.dumps(demo.situations)
     assert not any(one.say in front for one in demo.staged)
 
@@ -78,7 +78,7 @@ def test_a_hand_out_is_one_file_that_asks_the_network_for_nothing(demo: Any, tmp
     seen = _Seen()
     seen.feed(text)
     assert [address for address in seen.addresses if not address.startswith("#")] == []
-    assert "import " not in re.sub(r"//.*|/\*.*?\*/", "", text.split('<script type="module">')[1]).replace("@import ", "")
+    assert "import " not in re.sub(r"//.*|/\*.*?\*/", "", text.split('<script type="module">')[1])
     assert "export default" not in text and "@import" not in text
     state = json.loads(text.split('id="dk-state">')[1].split("</script>")[0])
     assert [one["title"] for one in state["situations"]] == [one.title for one in demo.staged]
@@ -222,3 +222,35 @@ def test_nothing_to_read_is_said(tmp_path: Path) -> None:
         classroom.read(tmp_path)
     with pytest.raises(DagkitError, match="cannot be read"):
         classroom.read(tmp_path / "absent.csv")
+
+
+# ---- the hand-out in a browser ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_hand_out_goes_by_keys_from_the_question_to_a_situation_and_back(browser: Any, tmp_path: Path) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else problems.append(request.url))
+    for name, inside in (("stall", ".dk-player"), ("two_schedulers", ".dc-steps"), ("hints", ".dl-walk")):
+        page.goto(DEMOS[name].to_html(tmp_path / f"{name}.html").as_uri())
+        room = page.locator(".ds-room")
+        room.focus()
+        assert room.locator(".ds-reply:visible").count() == 0                     # nothing is told before A
+        room.locator(".ds-choice").nth(1).click()
+        assert room.locator(".ds-hands").all_inner_texts()[:2] == ["", "1 hand"]
+        page.keyboard.press("2")
+        assert room.get_attribute("data-now") == "2" and room.locator(inside).count() == 1
+        assert room.locator(".ds-watch").inner_text() == DEMOS[name].situations[1]["watch"]
+        before = room.locator(".ds-mount").inner_text()
+        page.keyboard.press("ArrowRight" if name != "two_schedulers" else "Backspace")   # what is shown hears its own keys
+        assert room.locator(".ds-mount").inner_text() != before
+        page.keyboard.press("2")
+        assert room.locator(".ds-mount").inner_text() == before                   # pressed again: as it was prepared
+        page.keyboard.press("a")
+        assert room.locator(".ds-right").count() == 1 and room.locator(".ds-reply:visible").count() >= 3
+        assert room.locator(".ds-hands").all_inner_texts()[:2] == ["", "1 hand"]
+    page.close()
+    assert problems == []

@@ -8,7 +8,7 @@ from typing import Any
 from ..lesson.page import Table, static
 from ..views.picture import Picture, content_prefix, counted, el, esc, plain, svg_root, text_style
 
-LEFT, WIDE, ROW, BARS = 400.0, 300.0, 30.0, 12
+LEFT, WIDE, ROW, BARS = 420.0, 300.0, 30.0, 12
 """Layout of the chart; how many bars it shows."""
 
 
@@ -66,7 +66,7 @@ class ClassView:
         for k, row in enumerate(top):
             y, wide = 6 + ROW * k, WIDE * row["people"] / most
             body.append(el("g", el("title", esc(plain(row["misconception"], 300))),
-                           el("text", esc(plain(row["misconception"], 54)), cls="dk-key", x=0, y=y + 16),
+                           el("text", esc(plain(row["misconception"], 62)), cls="dk-key", x=0, y=y + 16),
                            el("rect", cls="dk-bar", x=LEFT, y=y + 2, width=wide, height=20),
                            el("text", esc(counted(row["people"], "learner")), cls="dk-key", x=LEFT + wide + 8, y=y + 16)))
         look = text_style(f"{prefix}svg") + f"#{prefix}svg .dk-bar{{fill:#7a5cc4;stroke:currentColor}}"

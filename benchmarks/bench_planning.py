@@ -228,7 +228,7 @@ def cells(sizes: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)) -> Itera
     for n in sizes:
         for shape, width in SHAPES.items():
             dag, case = layered(n, width(n)), f"{n:,} tasks, {shape}"
-            rounds = 9 if n <= 10_000 else 3
+            rounds = 9 if n <= 10_000 else 3 if n <= 100_000 else 1
             yield from wave_cells(dag, case, rounds)
             yield from path_cells(dag, case, rounds)
             if 10_000 <= n <= 100_000 and find_spec("simpy"):

@@ -69,7 +69,7 @@ def spread(times: list[float]) -> float:
 def in_turns(calls: dict[str, Callable[[], Any]], rounds: int = 5) -> dict[str, list[float]]:
     """The times of each call, taken in turns so that a slow moment hits all; the calmest of up to three attempts."""
     best: dict[str, list[float]] = {}
-    for _ in range(3):
+    for _ in range(3 if rounds > 1 else 1):
         taken: dict[str, list[float]] = {name: [] for name in calls}
         for _ in range(rounds):
             for name, call in calls.items():

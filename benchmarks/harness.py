@@ -11,7 +11,7 @@ import gc
 import statistics
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 SPREAD = 0.3
@@ -49,7 +49,8 @@ class Cell:
                 f"{sign} {self.goal:<7,.4g}{'met' if self.met else 'missed':<8}spread {self.spread:.0%}")
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "value": float(f"{self.value:.3g}"), "spread": round(self.spread, 2), "met": self.met}
+        kept = replace(self, value=float(f"{self.value:.3g}"), spread=round(self.spread, 2))
+        return {**asdict(kept), "met": kept.met}
 
 
 def seconds(call: Callable[[], Any]) -> float:

@@ -30,7 +30,8 @@ def test_calls_are_timed_in_turns():
 
 
 def test_the_picture_shows_every_cell_and_marks_what_was_missed():
-    cells = [Cell("waves <&>", "wide", "networkx", 6, 3).to_json(), Cell("memory", "a Task", "budget", 800, 400, "B").to_json()]
+    cells = [Cell("waves <&>", "wide", "networkx", 6, 3).to_json(),
+             Cell("memory", "a Task", "budget", 800, 400, "B").to_json()]
     drawn = picture(cells)
     ElementTree.fromstring(drawn)
     assert "waves &lt;&amp;&gt;: wide, beside networkx" in drawn and "✓ 6 x (at least 3)" in drawn

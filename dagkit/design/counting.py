@@ -73,7 +73,7 @@ class Readings:
     @cached_property
     def critical(self) -> list[CriticalRun]:
         """Every run of the critical Dags."""
-        began = {}
+        began: dict[tuple[str, int], int] = {}
         for tick, dag_id, task_id, ti, _, new, _ in self.events:
             if task_id == "read" and new == RUNNING:
                 began.setdefault((dag_id, self.trace._run_of[ti].number), tick)

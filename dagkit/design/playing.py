@@ -40,7 +40,7 @@ def scenario(design: Design, kinds: Sequence[str] = tuple(world.KINDS)) -> Scena
 
 def dag_of(design: Design, kind: world.Kind, dag_id: str) -> Dag:
     """One Dag: its parts in a row, with what the design declares for each."""
-    tasks = []
+    tasks: list[Task] = []
     for part in kind.parts:
         knobs = dict(design.tasks.get(part.task_id, {}))
         ticks = part.seconds // world.TICK_SECONDS

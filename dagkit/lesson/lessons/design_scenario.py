@@ -15,7 +15,8 @@ from ..chart import Chart
 from ..maps import Edge, Node
 
 GPU_WORKERS = [Worker(1, ("gpu",), name=name) for name in world.GPUS]
-TWO_HOSTS: dict[str, Any] = {"schedulers": ["host-a", "host-b"], "triggerers": ["host-a", "host-b"], "processors": ["host-c"]}
+TWO_HOSTS: dict[str, Any] = {"schedulers": ["host-a", "host-b"], "triggerers": ["host-a", "host-b"],
+                             "processors": ["host-c"]}
 
 
 # ---- what the sandbox shows ----------------------------------------------------------------------------------------

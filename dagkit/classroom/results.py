@@ -16,8 +16,9 @@ from ..errors import DagkitError, FormatError, quoted, shown
 from .view import ClassView
 
 COLUMNS = ("who", "key", "item", "lesson", "right", "sure", "slip")
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
-"""A cell that begins so may be run by a spreadsheet; the last is our own mark, so that it can be taken off again."""
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "'")
+"""A cell that begins so may be run by a spreadsheet; wide ones too. The last is our own mark, so that it can be
+taken off again."""
 LARGEST = 5_000_000
 """Bytes of one file: thousands of times what a learner can answer."""
 WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -30,7 +31,7 @@ def defused(cell: object) -> str:
     ("'=1+1", 'Ann', "'=x")
     """
     text = str(cell)
-    return f"'{text}" if text.lstrip(" \\n").startswith(FORMULA) else text
+    return f"'{text}" if text.lstrip(" \n").startswith(FORMULA) else text
 
 
 def armed(cell: str) -> str:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import ast
 import itertools
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import dagkit as dk
+from dagkit import claims
 from dagkit.claims import STRATEGIES, Lap, Race, Start, interleavings, recorded, steps
 from dagkit.claims.hints import design, unguarded
 from dagkit.claims.recorded import from_json
+from dagkit.claims.server import environment
 from dagkit.claims.stepping import book, still
 from dagkit.lesson.lessons import find
 from dagkit.lesson.lessons import high_availability as demo
@@ -186,3 +191,38 @@ def test_what_is_recorded_says_so_and_how_to_measure_again(capsys):
         assert "not measured just now" in repr(shown) and "python -m dagkit.claims" in shown._repr_html_()
     demo.measure(False)
     assert "Not measured now" in capsys.readouterr().out
+
+
+# ---- the address of an existing database ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dsn", [
+    "postgres//me:s3cret@db/kit", "postgresql://me:s3cret@/x@db/kit", "postgresql://me:s3cret/x@db/kit",
+    "postgresql://me:x@s3cret@db/kit", "postgresql://me:7/s3cret@db", "host=db password=x s3cret", "s3cret"])
+def test_an_address_that_cannot_be_read_is_not_repeated(dsn):
+    pytest.importorskip("psycopg")
+    with pytest.raises(dk.DagkitError, match="cannot be read") as told:
+        claims.start(dsn)
+    assert "s3cret" not in str(told.value) and told.value.__cause__ is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the keeper is a POSIX process")
+def test_a_password_is_neither_in_the_keepers_command_line_nor_in_a_refusal(monkeypatch):
+    pytest.importorskip("psycopg")
+    started, popen = [], subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **more: started.append(command) or popen(command, **more))
+    with pytest.raises(dk.DagkitError, match="no database") as told:
+        claims.start("postgresql://s3cret:s3cret@%2Fs3cret/kit?connect_timeout=2")   # PostgreSQL names folder and user
+    assert started and "s3cret" not in repr(started) and "s3cret" not in str(told.value)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the keeper is a POSIX process")
+def test_a_keeper_whose_parent_is_gone_ends_without_a_word():
+    for told in (b"", b'{"kind": "existing", "where": "port=?", "schema": "dagkit_x"}\n'):
+        keeper = subprocess.Popen([sys.executable, "-P", "-m", "dagkit.claims.keeper"], env=environment(),
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        keeper.stdout.close()                               # nobody will read the answer
+        keeper.stdin.write(told)
+        keeper.stdin.close()
+        assert keeper.stderr.read() == b"" and keeper.wait(30) == 0
+        keeper.stderr.close()

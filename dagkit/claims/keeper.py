@@ -187,18 +187,31 @@ def wait_for_the_end(parent: int) -> None:
             return
 
 
+def say(**answer: Any) -> bool:
+    """One line of JSON to the parent; False if nobody listens any more."""
+    try:
+        os.write(1, json.dumps(answer).encode() + b"\n")
+    except BrokenPipeError:
+        return False
+    return True
+
+
 def main() -> None:
-    """``keeper embedded FOLDER SCHEMA`` or ``keeper existing DSN SCHEMA``. Says one line of JSON when all is ready."""
+    """Hears what to keep as a line of JSON: kind (embedded, existing), where, schema. Says one when all is ready."""
     parent = os.getppid()
-    kind, where, schema = sys.argv[1:4]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with open(0, "rb", buffering=0, closefd=False) as pipe:
+        task = json.loads(pipe.readline() or "null")
+    if task is None:
+        return
     held: Embedded | Existing | None = None
     try:
-        held = Embedded(Path(where)) if kind == "embedded" else Existing(where, schema)
-        print(json.dumps({"dsn": held.dsn, "pid": os.getpid()}), flush=True)
-        wait_for_the_end(parent)
+        where = task["where"]
+        held = Embedded(Path(where)) if task["kind"] == "embedded" else Existing(where, task["schema"])
+        if say(dsn=held.dsn, pid=os.getpid()):
+            wait_for_the_end(parent)
     except Exception as error:  # noqa: BLE001  (whatever it is, the one who waits must hear it)
-        print(json.dumps({"error": str(error).strip() or type(error).__name__}), flush=True)
+        say(error=str(error).strip() or type(error).__name__)
     finally:
         if held is not None:
             held.close()

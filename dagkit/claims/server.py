@@ -17,11 +17,14 @@ import os
 import secrets
 import subprocess
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ..checks import text
 from ..errors import DagkitError, shown
+from . import address
 
 VARIABLE = "DAGKIT_POSTGRES_URL"
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,26 +65,42 @@ class Server:
 
     def __init__(self, url: str | None = None):
         given = url or os.environ.get(VARIABLE)
-        if given is None and problem():
+        if problem() and (given is None or find_spec("psycopg") is None):
             raise DagkitError(f"claims: {problem()}.")
+        text("claims", "url", given, none=True)
+        if given:
+            address.check(given)
         self.schema = f"dagkit_{secrets.token_hex(6)}"
         kind, where = ("existing", given) if given else ("embedded", str(programs()))
         self.embedded = kind == "embedded"
         # A session of its own: Ctrl-C reaches us, and we tell the keeper.
         self._keeper = subprocess.Popen(
-            [sys.executable, "-P", "-m", "dagkit.claims.keeper", kind, where, self.schema], env=environment(),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+            [sys.executable, "-P", "-m", "dagkit.claims.keeper"], env=environment(), stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, start_new_session=True)
         try:
-            assert self._keeper.stdout is not None
-            said = json.loads(self._keeper.stdout.readline() or b"{}")
+            said = self._ask(kind=kind, where=where, schema=self.schema)
             if "dsn" not in said:
-                reason = shown(said.get("error", "its keeper ended without a word"), 500)
+                reason = str(said.get("error", "its keeper ended without a word"))
+                reason = address.masked(reason, where) if given else shown(reason, 500)
                 raise DagkitError(f"claims: no database: {reason}. {_advice(kind)}")
             self.dsn: str = said["dsn"]
             self.version = self._prepare()
         except BaseException:
             self.close()
             raise
+
+    def _ask(self, **task: str) -> dict[str, Any]:
+        """What the keeper answers. It is told through its pipe: everybody on the machine may read a command line, and
+        ``where`` may hold a password.
+        """
+        assert self._keeper.stdin is not None and self._keeper.stdout is not None
+        try:
+            self._keeper.stdin.write(json.dumps(task).encode() + b"\n")
+            self._keeper.stdin.flush()
+        except BrokenPipeError:                             # it ended at once; its answer will be none
+            pass
+        said: dict[str, Any] = json.loads(self._keeper.stdout.readline() or b"{}")
+        return said
 
     def _prepare(self) -> str:
         with self.connect() as db:
@@ -95,7 +114,8 @@ class Server:
     def close(self) -> None:
         """Stop the server (or drop the schema), and wait until nothing is left of it."""
         if self._keeper.stdin is not None and not self._keeper.stdin.closed:
-            self._keeper.stdin.close()
+            with suppress(BrokenPipeError):
+                self._keeper.stdin.close()
         self._keeper.wait()
         if self._keeper.stdout is not None:
             self._keeper.stdout.close()
@@ -123,7 +143,7 @@ def connect(dsn: str, schema: str) -> Any:
 def start(url: str | None = None) -> Server:
     """A database for experiments, used as ``with claims.start() as server: ...``.
 
-    url: a PostgreSQL URL or connection string; None: ``DAGKIT_POSTGRES_URL``, or a server of the kit's own.
+    url: a PostgreSQL URL or connection string; it is told to nobody but the driver. None: ``DAGKIT_POSTGRES_URL``, or a server of the kit's own.
     Raises DagkitError if there is none and none can be started.
     """
     return Server(url)

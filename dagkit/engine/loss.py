@@ -99,7 +99,7 @@ def go_silent(sim: Sim, ti: int) -> None:
 
 
 def _lose_scheduler(sim: Sim) -> None:
-    """The last of the schedulers still alive dies; its share of parallelism is gone."""
+    """The last of the schedulers still alive dies. The common budget of parallelism stays as it was."""
     dead = sim.schedulers = sim.schedulers - 1
     if sim.schedulers <= 0:
         for plan in sim.plans:

@@ -88,7 +88,7 @@ class Trace:
             **columns})
 
     def __repr__(self) -> str:
-        dags = ", ".join(shown(plan.dag.dag_id) for plan in self._plans)
+        dags = choices(plan.dag.dag_id for plan in self._plans)
         said = f", stalled: see .warnings ({len(self.warnings)})" if self.stalled else ""
         return (f"Trace({dags}: {len(self._task_of)} task instances, {len(self._event_new)} changes, "
                 f"last tick {self.last_tick}{said})")

@@ -317,6 +317,17 @@ def test_the_first_page_names_every_lesson():
     assert [p.name for p in NOTEBOOKS if p.name not in text and not p.name.startswith("00")] == []
 
 
+def test_each_lesson_ends_with_its_exercise_and_the_lesson_that_follows():
+    lessons = [p for p in NOTEBOOKS if re.match(r"\d\d_", p.name)]
+    assert [int(p.name[:2]) for p in lessons] == list(range(len(lessons)))
+    for path, following in zip(lessons, [*lessons[1:], None], strict=True):
+        end = cells(path)[-1]
+        assert end.cell_type == "markdown" and (path == lessons[0] or f"](../exercises/{path.name})" in end.source), path
+        title = cells(following)[0].source.splitlines()[0].removeprefix("# ") if following else ""
+        wanted = [f"Next: [{title}]({following.name})"] if following else []
+        assert re.findall(r"^Next: \[[^]]*\]\([^)]*\)", end.source, re.M) == wanted, path
+
+
 @pytest.mark.parametrize("number", MODULES)
 def test_a_lesson_has_its_four_doors_in_order(number):
     (path,) = [p for p in NOTEBOOKS if p.name.startswith(f"{number:02}_")]

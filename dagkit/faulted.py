@@ -15,11 +15,11 @@ from .faults import (
     DatabaseDown,
     Outage,
     PodsPending,
-    SlowDatabase,
     SlowWorker,
     TriggererDown,
     WrongQueue,
 )
+from .faults.control import governing, next_pass
 from .states import AWAITING_INPUT, DEFERRED, FINISHED, NONE, QUEUED, RUNNING, SCHEDULED
 from .task import spec_of
 
@@ -66,6 +66,7 @@ def why(at: Situation, ti: int, state: int, told: Told) -> Told:
 def _held(at: Situation, ti: int, state: int, code: str, fault: Outage) -> Told | None:
     """Whether one outage is what a task instance that does not run waits for."""
     till = "" if fault.until is None else f" (until tick {fault.until})"
+    faults = at.trace.scenario.faults
     if isinstance(fault, DatabaseDown):
         return ("database_down", f"the metadata database has not answered since tick {fault.tick}{till}: nobody can "
                 "change a state.", (), "bring the database back")
@@ -77,9 +78,9 @@ def _held(at: Situation, ti: int, state: int, code: str, fault: Outage) -> Told 
     if isinstance(fault, TriggererDown) and state == DEFERRED:
         return ("triggerer_down", f"no triggerer has run since tick {fault.tick}{till}, so nothing watches for its "
                 "event.", (), "start a triggerer")
-    if isinstance(fault, SlowDatabase) and code in ("next_pass", "not_examined"):
+    if fault is governing(faults, at.tick) and code in ("next_pass", "not_examined"):
         return ("slow_database", f"nothing holds it but the scheduler: the database is slow, and a pass takes "
-                f"{fault.factor} ticks. The next begins at tick {fault.next_pass(at.tick + 1)}.", (),
+                f"{fault.factor} ticks. The next begins at tick {next_pass(faults, at.tick + 1)}.", (),
                 "mend the database: connections, locks, missing clean-up")
     return None
 

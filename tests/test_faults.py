@@ -11,6 +11,9 @@ import pytest
 
 import dagkit as dk
 from dagkit import faults
+from dagkit.engine import prepare
+from dagkit.engine.tick import tick
+from dagkit.scenario import as_scenario
 from dagkit.states import is_legal
 from tests.random_scenarios import random_dag
 
@@ -258,6 +261,36 @@ def test_whatever_breaks_for_a_while_everything_ends_lawfully_and_is_explained(s
     for label, lines in trace.reasons.items():
         assert lines[0][0] == 0 and lines[-1][1] == trace._end, label
     assert dk.simulate(trace.scenario) == trace
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_outages_that_overlap_at_the_scheduler_never_keep_it_from_ending(seed):
+    """Everything passes, or the database is gone for good and the rest is stalled. A second slow database never hangs."""
+    rng = Random(seed)
+    broken = [kind(begin := rng.randint(1, 6), rng.choice((None, begin + rng.randint(1, 9))), rng.randint(2, 6))
+              for kind in rng.choices((dk.SlowDatabase, dk.DatabaseDown), weights=(3, 1), k=rng.randint(2, 5))]
+    dag = dk.Dag("d", [*CHAIN, dk.Task("d", "c", retries=1, retry_delay=2)])
+    scenario = as_scenario(dag, faults=broken, outcomes={"d": ["fail"]})
+    sim = prepare(scenario)
+    for now in sim.calendar:
+        assert now < 900, "a pass is put off for ever"
+        tick(sim, now)
+    trace = dk.simulate(scenario)
+    down = [f for f in broken if isinstance(f, dk.DatabaseDown)]
+    assert trace.run_state in ("success", "failed")[:1 + bool(down)] or any(f.until is None for f in down)
+    for label in dag.tasks:
+        for _, _, reason in trace.reasons[label]:
+            if reason.code == "slow_database":             # the pass it promises is one: the slower rhythm decides
+                promised = int(reason.text.rsplit(" ", 1)[1].strip("."))
+                assert promised in entered(trace, label, "scheduled") or down
+
+
+def test_of_two_slow_databases_the_slower_sets_the_pace():
+    """Ticks 1, 4, 7 and 2, 4, 6 would agree; 1, 3, 5 and 2, 4, 6 never do: passes are at 1, 3, 5."""
+    trace = play(dk.SlowDatabase(1, factor=2), dk.SlowDatabase(2, factor=2))
+    assert trace.run_state == "success" and {entered(trace, t, "scheduled")[0] % 2 for t in ("a", "b", "c")} == {1}
+    slower = play(dk.SlowDatabase(1, factor=2), dk.SlowDatabase(2, factor=7))
+    assert entered(slower, "b", "scheduled")[0] in range(2, 99, 7)
 
 
 def test_hostile_names_stay_plain_text():

@@ -24,6 +24,7 @@ from ..faults import (
     TriggererDown,
     WrongQueue,
 )
+from ..faults.control import next_pass
 from ..states import RUNNING
 from . import waiting
 from .ending import fail, leave
@@ -118,14 +119,15 @@ def _is(fault: Any, executor: str, worker: Worker) -> bool:
 
 def passes(sim: Sim, now: int) -> bool:
     """Whether the scheduler gets through a pass in this tick; if not, it tries again as soon as it can."""
-    for fault in sim.gates:
-        if fault.holds(now):
-            at = fault.until if isinstance(fault, DatabaseDown) else fault.next_pass(now)
-            if at != now:
-                if at is not None:
-                    sim.calendar.look[at]                 # asking puts the tick on the calendar
-                return False
-    return True
+    down = [fault.until for fault in sim.gates if isinstance(fault, DatabaseDown) and fault.holds(now)]
+    if down:
+        if None not in down:
+            sim.calendar.look[max(down)]                  # asking puts the tick on the calendar
+        return False
+    at = next_pass(sim.gates, now)
+    if at != now:
+        sim.calendar.look[at]
+    return at == now
 
 
 def cut_off(sim: Sim, fault: ApiServerDown) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -100,6 +101,30 @@ class SlowDatabase(Outage):
 
     def _what(self) -> str:
         return f"the metadata database is slow (a pass takes {self.factor} ticks)"
+
+
+def governing(faults: Iterable[Fault], tick: int) -> SlowDatabase | None:
+    """Of the slow databases that hold at a tick, the slowest: passes keep to its rhythm alone (the kit's rule).
+
+    Each in turn would be wrong: where two rhythms never meet, no pass would ever begin.
+
+    >>> governing([SlowDatabase(1, factor=3), SlowDatabase(2, factor=5)], 4)
+    SlowDatabase(tick=2, until=None, factor=5)
+    """
+    slow = [fault for fault in faults if isinstance(fault, SlowDatabase) and fault.holds(tick)]
+    return max(slow, key=lambda fault: (fault.factor, -fault.tick), default=None)
+
+
+def next_pass(faults: Sequence[Fault], tick: int) -> int:
+    """The first tick from ``tick`` on at which a pass begins, given all the slow databases among the faults.
+
+    >>> next_pass([SlowDatabase(1, factor=3), SlowDatabase(2, factor=3)], 3)
+    4
+    """
+    edges = {edge for f in faults if isinstance(f, SlowDatabase) for edge in (f.tick, f.until) if edge is not None}
+    while (slow := governing(faults, tick)) is not None and (at := slow.next_pass(tick)) != tick:
+        tick = min([at, *(edge for edge in edges if edge > tick)])
+    return tick
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,23 @@ SEEDS = range(5)
 EVERY = [(kind, level) for kind in kinds() for level in (1, 2, 3)]
 
 
+def test_an_unknown_kind_is_told_the_kinds_in_the_order_of_the_list():
+    with pytest.raises(dk.DagkitError, match=f"Known: {', '.join(kinds())}[.]"):
+        drill("nothing of the kind")
+
+
 def test_all_ten_kinds_are_there():
     assert sorted(kinds()) == sorted(["next_wave", "critical_path", "slack", "makespan", "saturation", "state", "limit",
                                       "final_states", "executor", "symptom"])
+
+
+@pytest.mark.parametrize(("kind", "level"), EVERY)
+def test_the_words_on_how_to_write_an_answer_hold_none(kind, level):
+    for seed in range(8):
+        one = drill(kind, seed, level)
+        for written in [one.posed.write, *one.posed.write.split("`")[1::2]]:
+            assert not one.answer(written).ok
+        assert not any(letter.isdigit() for letter in one.posed.write)
 
 
 @pytest.mark.parametrize(("kind", "level"), EVERY)

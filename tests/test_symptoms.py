@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import dagkit as dk
 from dagkit import symptoms
 from dagkit.symptoms.readings import readings
-from dagkit.symptoms.shown import table
+from dagkit.symptoms.shown import bars, table
 
 odd = pytest.mark.parametrize("key", symptoms.CAUSES)
 
@@ -85,6 +87,31 @@ def test_checks_and_wrong_answers_cost_and_checks_run_out():
     with pytest.raises(dk.DagkitError, match="check: all 5 checks are used. Answer with what you have."):
         drill.check(drill.solution[0])
     assert drill.answer(*drill.solution)
+
+
+@pytest.mark.parametrize("level", (1, 2, 3))
+def test_each_of_the_two_questions_has_a_verdict_of_its_own(level):
+    for seed in range(6):
+        case = symptoms.symptom(seed, level)
+        component, check = str(case.reply(case.answer)), str(case.reply(case.first_check))
+        assert component.startswith(f"✓ The component: {case.answer}.") and check.startswith("✓ The first check:")
+        assert case.case.say(case.cause.said) in component and case.case.say(case.cause.said) not in check
+        assert any(f"{r.name} = {r.value}" in check for r in readings(case.case) if r.odd)
+
+
+def test_the_bars_begin_where_the_shown_part_begins_and_say_so():
+    drawn = bars(symptoms.symptom(1, 1).case)
+    told = int(re.search(r"from tick (\d+) to", drawn)[1])
+    marks = [int(mark) for mark in re.findall(r'class="dk-axis dk-mid"[^>]*>(\d+)<', drawn)]
+    first = min(int(start) for state, start in re.findall(r"<title>[^<]*: (\w+), (\d+) to", drawn) if state != "none")
+    assert 0 < told == first - 1 and told <= marks[0] <= first + 1
+    assert all(float(x) > 0 for x in re.findall(r'<rect class="dk-seg[^>]* x="([^"]+)"', drawn))
+
+
+def test_one_check_is_one_check():
+    drill = symptoms.incident(1)
+    drill.check(drill.solution[0])
+    assert "Score 88 with 1 check. " in str(drill.answer(*drill.solution))
 
 
 def test_half_an_answer_is_told_to_be_half():

@@ -50,6 +50,9 @@ function render({ model, el }) {
       const box = node.querySelector(".dk-box");       // the drawing's own style is stronger than a class
       box.style.stroke = chosen ? "var(--dl-accent)" : "";
       box.style.strokeWidth = chosen ? "4px" : "";
+      box.style.fill = chosen ? "var(--dl-accent)" : "";
+      box.style.fillOpacity = chosen ? ".22" : "";
+      node.querySelector("text").style.fontWeight = chosen ? "700" : "";   // not by colour alone
     }
     back.disabled = at === 0;
     next.disabled = at === steps.length - 1;

@@ -108,4 +108,4 @@ def _style(root: str) -> str:
         f"#{root} .dk-dot{{stroke-width:2}}#{root} .dk-row-box{{fill:transparent}}"
         f"#{root} .dk-away{{stroke:{INKS[1]};stroke-dasharray:3 3;fill:{INKS[1]};fill-opacity:.12}}{kinds}"
         f"#{root} .dk-now .dk-row-box{{fill:currentColor;fill-opacity:.09;stroke:currentColor;stroke-opacity:.5}}"
-        f"#{root} .dk-later{{opacity:.16}}")
+        f"#{root} .dk-later{{visibility:hidden}}")

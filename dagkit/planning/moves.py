@@ -147,10 +147,11 @@ def _changes(dag: Dag, slots: int, faster: Mapping[str, Number], parts: Mapping[
     for task_id, count in parts.items():
         yield f"{shown(task_id)} in {count} parts", split(dag, task_id, count), slots, {}
     for other in slots_to:
-        yield f"{at_least_one('slots_to', other)} slots", dag, other, {}
+        yield f"{at_least_one('slots_to', other)} slot{'s' * (other != 1)}", dag, other, {}
     for pool, given in pools.items():
         _pool_of(dag, {pool: given})
-        yield f"pool {shown(pool)} of {given[0]} for {len(given[1])} tasks", dag, slots, {pool: given}
+        many = len(given[1])
+        yield f"pool {shown(pool)} of {given[0]} for {many} task{'s' * (many != 1)}", dag, slots, {pool: given}
 
 
 def _faster(dag: Dag, task_id: str, times: Number) -> Dag:

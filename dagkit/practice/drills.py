@@ -179,7 +179,7 @@ def drill(kind: str, seed: int = 0, level: int = 1) -> Drill:
     from . import choosing_kinds, planning_kinds, running_kinds  # noqa: F401  (they fill KINDS)
     name = kind.strip().lower().replace("-", "_").replace(" ", "_") if isinstance(kind, str) else kind
     if not isinstance(name, str) or name not in KINDS:
-        raise DagkitError(f"drill: there is no kind {quoted(kind)}.{nearest(name, KINDS)} Known: {choices(KINDS, 20)}.")
+        raise DagkitError(f"drill: there is no kind {quoted(kind)}.{nearest(name, KINDS)} Known: {choices(kinds(), 20)}.")
     if type(seed) is not int or not 0 <= seed < 2**63:
         raise DagkitError(f"drill: seed must be a whole number >= 0, not {quoted(seed)}. Any will do, for example 7.")
     if level not in LEVELS or type(level) is not int:

@@ -28,9 +28,9 @@ def number(answer: Any) -> float:
     """
     if isinstance(answer, Real) and not isinstance(answer, bool):
         return _counted(answer)
-    found = _NUMBER.match(_text(answer, "one number, such as 7 or '7 ticks'"))
+    found = _NUMBER.match(_text(answer, "one number, alone or with its unit"))
     if not found:
-        raise DagkitError(f"looked for: one number, such as 7 or '7 ticks'; found: {quoted(answer)}.")
+        raise DagkitError(f"looked for: one number, alone or with its unit; found: {quoted(answer)}.")
     return _counted(found[1].replace(",", "."))
 
 
@@ -58,7 +58,7 @@ def names(answer: Any, known: Sequence[str]) -> list[str]:
     elif isinstance(answer, Iterable) and not isinstance(answer, (str, bytes)):
         found = [str(name) for name, _ in zip(answer, range(LONGEST), strict=False)]
     else:
-        found = _words(_text(answer, "names of tasks, such as 'a, b'"), known)
+        found = _words(_text(answer, "names of tasks, written like 'x, y'"), known)
     for name in found:
         if name not in known:
             raise DagkitError(f"there is no '{shown(name)}' here.{nearest(name, known)} Known: {choices(known, 20)}.")
@@ -78,7 +78,7 @@ def state(answer: Any) -> str:
     >>> state("Up for retry"), state("'none'")
     ('up_for_retry', 'none')
     """
-    text = _text(answer, "the name of a state, such as 'queued'")
+    text = _text(answer, "the name of a state")
     name = re.sub(r"[\s-]+", "_", text.strip(" .'\"`")).lower()
     if name not in states.NAMES:
         raise DagkitError(f"'{shown(text)}' is no state.{nearest(name, states.NAMES)} "
@@ -99,7 +99,7 @@ def state_of_each(answer: Any, tasks: Sequence[str]) -> dict[str, str]:
     elif isinstance(answer, (list, tuple)):
         pairs = list(zip(tasks, answer, strict=False))
     else:
-        text = _text(answer, "a state for each task, such as 'a=success, b=skipped'").strip("{}[]() ")
+        text = _text(answer, "a state for each task, written like 'x=STATE, y=STATE'").strip("{}[]() ")
         parts = [part.strip() for part in re.split(r"[,;\n]+", text) if part.strip()]
         pairs = [_pair(part, tasks, place) for place, part in enumerate(parts)]
     found = {}

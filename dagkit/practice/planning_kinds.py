@@ -14,7 +14,7 @@ from .dice import Dice
 from .drills import Judged, Posed, Worked, kind
 from .worlds import first, listed, random_dag, rows_of
 
-NUMBER = "Answer with one number, such as 7."
+NUMBER = "Answer with one number."
 SLOTS = ("Each task needs one slot. Whenever a slot is free, the first ready task **by name** takes it; "
          "nothing is kept waiting on purpose.")
 
@@ -70,7 +70,7 @@ def next_wave(seed: int, level: int) -> Posed:
         return Worked(listed(ready), steps, dag.draw(states=trace.states_at(1), critical=False))
 
     return Posed([f"Done: {listed(done)}. Nothing else has started."], rows_of(dag), "Which tasks may start now?",
-                 "Answer with names in any order, such as `a, b`.", judge, worked, ", ".join(ready), dag)
+                 "Answer with names in any order, written like `x, y`.", judge, worked, ", ".join(ready), dag)
 
 
 # ---- critical path -------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def critical_path(seed: int, level: int) -> Posed:
         return Worked(" > ".join(tied[0]) + f", {brief(length)} in all", steps, dag.draw())
 
     return Posed(["Slots are plenty."], rows_of(dag), "Which chain of tasks is the critical path?",
-                 "Answer with names in order, such as `a > c > d`.", judge, worked, " > ".join(tied[0]), dag)
+                 "Answer with names in order, written like `x > y > z`.", judge, worked, " > ".join(tied[0]), dag)
 
 
 def _chains(dag: Dag) -> list[list[str]]:

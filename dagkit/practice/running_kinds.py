@@ -16,7 +16,7 @@ from .worlds import first, listed, random_dag, rows_of
 
 PACE = ("What is admitted at tick t is queued at t and runs from t + 1; if it takes d ticks it is finished at "
         "t + 1 + d. In each tick: what is done ends, queued starts, dependencies are looked at, places are given out.")
-STATE = "Answer with the name of a state, such as `queued`."
+STATE = "Answer with the name of a state."
 
 
 # ---- state at a tick -----------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def final_states(seed: int, level: int) -> Posed:
             for t in scenario.dag]
     return Posed([f"{told}. Whatever else runs, succeeds. No retries."], rows,
                  f"How {'does' if len(asked) == 1 else 'do'} {listed(asked)} end?",
-                 f"Answer with a state for each, such as `{_written(dict.fromkeys(asked, 'success'))}`.", judge, worked,
+                 "Answer with a state for each, written like `x=STATE, y=STATE`.", judge, worked,
                  _written(right), scenario.dag)
 
 

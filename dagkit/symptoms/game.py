@@ -73,16 +73,20 @@ class Symptom:
         Raises DagkitError for anything else, with what can be chosen.
         """
         if given in self.checks:
-            return Reply(given == self.first_check, self.solution if given == self.first_check else
-                         f"That look costs time and shows nothing odd: {_shown_by(self.case, given)}")
+            seen = _shown_by(self.case, given)
+            return Reply(given == self.first_check, f"The first check: this look tells at once. {seen}"
+                         if given == self.first_check else
+                         f"The first check: that look costs time and shows nothing odd. {seen}")
         if given not in COMPONENTS:
             raise DagkitError(f"symptom: {quoted(given)} is not among the choices.{nearest(given, self.choices)} "
                               f"Choose one of {choices(map(shown, self.choices))}.")
         if given == self.answer:
-            return Reply(True, self.solution)
+            return Reply(True, f"The component: {given}. {self.case.say(self.cause.said)} "
+                         f"It began at tick {self.case.since}.")
         calm = [r for r in readings(self.case) if r.component == given]
         told = "; ".join(f"{r.name} = {r.value}" for r in calm[:2])
-        return Reply(False, f"Look at it: {told}. Nothing is odd there. Who acts on a task in the state it is stuck in?")
+        return Reply(False, f"The component: not {given}. Look at it: {told}. Nothing is odd there. "
+                            "Who acts on a task in the state it is stuck in?")
 
     def __repr__(self) -> str:
         rows = self.table()
@@ -129,5 +133,6 @@ def _clues(case: Broken, right: str, offered: list[str], level: int, dice: Dice)
 
 def _shown_by(case: Broken, check: str) -> str:
     component = next(cause.component for cause in CAUSES.values() if cause.first == check)
-    reading = next(r for r in readings(case) if r.component == component)
+    found = [r for r in readings(case) if r.component == component]
+    reading = next((r for r in found if r.odd), found[0])
     return f"{reading.name} = {reading.value}."

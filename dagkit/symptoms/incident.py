@@ -112,7 +112,7 @@ class Incident:
             self.solved = True
             said = " ".join(self.case.say(cause.said) for cause in self.case.causes)
             first = " ".join(cause.first for cause in self.case.causes)
-            return Reply(True, f"{said} Score {self.score} with {len(self.checked)} checks. First to check: {first}")
+            return Reply(True, f"{said} Score {self.score} with {_checks(len(self.checked))}. First to check: {first}")
         self.wrong += 1
         hit = len(given & right)
         if given < right:
@@ -124,14 +124,18 @@ class Incident:
         return Reply(False, text)
 
     def __repr__(self) -> str:
-        return "\n".join([*self.reports(), *self.log(), f"{self.left} checks left; score {self.score}.",
+        return "\n".join([*self.reports(), *self.log(), f"{_checks(self.left)} left; score {self.score}.",
                           f"Check or answer one of: {choices(COMPONENTS, 12)}."])
 
     def _repr_html_(self) -> str:
         return static(views.html(self.case, " ".join(self.reports()), [])
                       + "<h4>From the logs</h4>" + items(self.log())
-                      + f"<p>{self.left} checks left, score {self.score}. Check or answer one of: "
+                      + f"<p>{_checks(self.left)} left, score {self.score}. Check or answer one of: "
                       f"{', '.join(COMPONENTS)}.</p>")
+
+
+def _checks(count: int) -> str:
+    return f"{count} check{'s' * (count != 1)}"
 
 
 def _tells(line: str) -> bool:

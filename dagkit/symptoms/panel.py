@@ -99,7 +99,7 @@ class Drill:
         self._count()
 
     def _count(self) -> None:
-        self.score.value = f"<b>{self.drill.left} checks left, score {self.drill.score}.</b>"
+        self.score.value = f"<b>Checks left: {self.drill.left}. Score: {self.drill.score}.</b>"
 
     def _next(self, _: Any) -> None:
         self.seed += 1

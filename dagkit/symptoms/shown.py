@@ -9,7 +9,7 @@ from typing import Any
 from ..lesson.page import Table, esc, items, static
 from ..states import FINISHED, NAMES
 from ..views import gantt
-from ..views.picture import content_prefix
+from ..views.picture import brief, content_prefix
 from ..views.timeline import segments
 from .deployment import Broken
 
@@ -51,7 +51,7 @@ def _due(case: Broken, label: str, tick: int) -> bool:
 
 
 def bars(case: Broken, rows: int = 18) -> str:
-    """States over time, as SVG: the tasks that have been open longest, and those that changed last.
+    """States over time, as SVG below a line that says what is shown: the tasks open longest, and those that changed last.
 
     Nothing later than the look is in it.
     """
@@ -62,12 +62,17 @@ def bars(case: Broken, rows: int = 18) -> str:
     order = [*still[:rows // 2], *sorted(seen, key=lambda label: -seen[label][-1][0])]
     order = list(dict.fromkeys(order))[:rows]
     kept = [(label, segments(seen[label], case.at + 1)) for label in seen if label in set(order)]
-    title = f"{len(kept)} tasks, open longest or changed last, until tick {case.at} (a tick is 10 seconds)"
-    return str(gantt.svg(kept, prefix=content_prefix(title, kept), last_tick=case.at + 1, title=title))
+    begun = [start for _, parts in kept for start, _, state in parts if state != "none"]
+    since = max(min(begun, default=0) - 1, 0)
+    title = (f"{len(kept)} of {len(seen)} tasks, those open longest and those that changed last, from tick "
+             f"{brief(since)} to {case.at} (a tick is 10 seconds). A dotted line: it has not begun. "
+             "Tasks that ended earlier are left out.")
+    drawn = gantt.svg(kept, prefix=content_prefix(title, kept), last_tick=case.at + 1, title=title, first=since)
+    return f'<p class="dl-note">{esc(title)}</p><div class="dl-scroll">{drawn}</div>'
 
 
 def html(case: Broken, head: str, lines: list[str]) -> str:
     """Both, with some lines above."""
     listed = items(lines) if lines else ""
     return (f"<h4>{esc(head)}</h4>{listed}{Table(table(case))._repr_html_()}"
-            f'<div class="dl-scroll">{bars(case)}</div>')
+            f"{bars(case)}")

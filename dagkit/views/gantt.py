@@ -31,6 +31,7 @@ def svg(
     rows: Sequence[tuple[str, Sequence[Segment]]], *, prefix: str, last_tick: float, now: float | None = None,
     title: str = "", width: int = PLOT, unit: str = "tick", marked: Collection[str] = (), rest: str = "",
     ghosts: Mapping[str, tuple[float, float]] | None = None, marks: Sequence[tuple[float, str]] = (),
+    first: float = 0,
 ) -> str:
     """The chart as SVG text.
 
@@ -39,7 +40,7 @@ def svg(
     the current tick, or None. width: of the plot, in pixels. marked: tasks drawn with a heavy border.
     rest: what to say about rows beyond ROWS, after their number. ghosts: by label, from when to when something else
     (an ideal) would have been; a thin line below the bar. marks: (when, what happened then): a broken line from a
-    triangle on the axis.
+    triangle on the axis. first: where the axis begins; what was before it is not drawn.
 
     Raises DagkitError if a segment ends before it starts.
 
@@ -52,9 +53,10 @@ def svg(
     bottom = float(HEAD + ROW * len(drawn))
 
     def at(time: float) -> float:
-        return left + width * float(time / end)  # the ratio first: whole numbers may be too large for a float
+        # the ratio first: whole numbers may be too large for a float
+        return left + width * float(max(time - first, 0) / (end - first))
 
-    body = _axis(at, bottom, end, unit)
+    body = _axis(at, bottom, first, end, unit)
     for k, (label, segments) in enumerate(drawn):
         body.append(_row(label, segments, HEAD + ROW * k, at, marked))
         if ghosts and label in ghosts:
@@ -101,9 +103,18 @@ def ticks(end: float, most: int = TICKS) -> list[float]:
         power += 1
 
 
-def _axis(at: Callable[[float], float], bottom: float, end: float, unit: str) -> list[str]:
+def _marks(first: float, end: float) -> list[float]:
+    """Round marks from ``first`` to ``end``."""
+    marks = ticks(end - first)
+    if not first or len(marks) < 2:
+        return [first + mark for mark in marks]
+    step = marks[1]
+    return [step * k for k in range(int(-(-first // step)), int(end // step) + 1)]
+
+
+def _axis(at: Callable[[float], float], bottom: float, first: float, end: float, unit: str) -> list[str]:
     found = [el("text", esc(unit), cls="dk-axis", x=0, y=HEAD - 12)]
-    for tick in ticks(end):
+    for tick in _marks(first, end):
         x = at(tick)
         found.append(el("path", cls="dk-grid", d=f"M{num(x)} {HEAD - 7} V{num(bottom)}"))
         found.append(el("text", brief(tick), cls="dk-axis dk-mid", x=x, y=HEAD - 12))

@@ -52,7 +52,7 @@ def test_a_story_is_walked_by_keyboard_and_broken_by_mouse(lesson: Any) -> None:
     assert "own it: 1 row" in walk.locator(".dl-where").inner_text()
     assert walk.locator(".dk-step:not(.dk-later)").count() == 4 and walk.locator(".dl-verdict").is_hidden()
     walk.locator("select").select_option("worker cut off")
-    walk.locator(".dk-step", has_text="start extract: refused").wait_for(timeout=20_000)
+    walk.locator(".dk-step", has_text="start extract: refused").wait_for(state="attached", timeout=20_000)
     walk.focus()
     page.keyboard.press("End")
     assert "nothing ran twice" in walk.locator(".dl-verdict").inner_text()

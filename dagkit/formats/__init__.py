@@ -104,6 +104,12 @@ def _recognised(source: Source, options: dict[str, Any]) -> Loaded:
             if reader.matches(data):
                 return _read(reader, options, source, data)
     else:
+        if airflow_source.makes_kit_dag(text):
+            raise source.bad(
+                "a file that holds a Dag",
+                "Python that makes one with dagkit when it runs (an Airflow Dag file would be read; nothing is run)",
+                "Save the Dag at its end with dk.dump(dag, 'json', 'dag.json'), run it, and give dag.json.",
+            )
         for reader in (share, dot, airflow_source, table, edges):
             if reader.matches_text(text):
                 return _read(reader, options, source)

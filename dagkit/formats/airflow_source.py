@@ -29,6 +29,7 @@ DEFINITION = "https://airflow.apache.org/docs/task-sdk/stable/"
 MAX_SOURCE = 2_000_000  # characters
 MAX_REMARKS = 40
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+airflow\b", re.M)
+_KIT = re.compile(r"^(?:from|import)[ \t]+dagkit\b", re.M)
 _YAML = re.compile(r"(?:\s|#[^\n]*\n)*(?:---|- |[\w.-]+:\s)")
 _EMPTY = ("EmptyOperator", "DummyOperator", "ExternalTaskMarker")
 _BRANCHING = ("branch", "short_circuit", "ShortCircuitOperator", "LatestOnlyOperator")
@@ -37,6 +38,11 @@ _BRANCHING = ("branch", "short_circuit", "ShortCircuitOperator", "LatestOnlyOper
 def matches_text(text: str) -> bool:
     """Python that imports airflow, and not YAML with such Python in it."""
     return bool(_IMPORT.search(text)) and not _YAML.match(text)
+
+
+def makes_kit_dag(text: str) -> bool:
+    """Python that makes its Dag with the kit: only running it would tell the Dag, and load runs nothing."""
+    return bool(_KIT.search(text)) and not _IMPORT.search(text) and not _YAML.match(text)
 
 
 def read(source: Source, *, dag_id: str | None = None) -> Loaded:

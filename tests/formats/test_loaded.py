@@ -148,3 +148,11 @@ def test_a_dag_id_comes_from_the_file_name_where_it_holds_none(tmp_path: Path) -
     (tmp_path / "my.flow.csv").write_text("task,upstream\na,\nb,a\n")
     assert load(tmp_path / "my.flow.csv").dag.dag_id == "my"
     assert load("a -> b\n").dag.dag_id == "dag"
+
+
+def test_python_that_makes_a_dag_with_the_kit_is_known_for_what_it_is() -> None:
+    """It may hold arrows, as this annotation does; it is no list of arrows, and it is not run."""
+    text = "import dagkit as dk\n\ndef build() -> dk.Dag:\n    return dk.Dag('shop')\n"
+    with pytest.raises(DagkitError, match=r"makes one with dagkit when it runs.*dk\.dump\(dag, 'json', 'dag\.json'\)"):
+        load(text)
+    assert load("# import dagkit\na -> b\n").dag.edges == [("a", "b")]

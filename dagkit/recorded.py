@@ -3,7 +3,8 @@
 A task instance is *ready* when the last of its upstreams has ended. From there to its end it is
 unseen (the scheduler has not noticed), scheduled (waits for a place: limits and pools), queued (waits for a worker) and
 running. Recordings keep the times of the last try only: what lies before them, if there were several, is retried.
-Whatever a file does not record counts as unseen.
+Whatever a file does not record counts as unseen; but as far as even the ideal schedule on so many slots is above the
+floor, it is the slots'.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from .planning.times import at_least_one
 from .task import Task
 
 WAITS = ("retried", "unseen", "scheduled", "queued", "ran")
-OWNERS = {"retried": "earlier tries and their delays", "unseen": "the scheduler", "scheduled": "limits and pools",
+OWNERS = {"retried": "earlier tries and their delays", "slots": "the slots: the ideal on them is that much above the floor",
+          "unseen": "the scheduler", "scheduled": "limits and pools",
           "queued": "workers", "ran": "the tasks themselves"}
 _NOT_RUN = ("skipped", "upstream_failed", "removed")
 
@@ -52,6 +54,7 @@ class Actual:
     """rows: every task instance that ran, by start. slots: how many the ideal has. floor: the critical path; ideal: the
     greedy schedule on so many slots; took: the real run, all in seconds. chain: what the run waited for, from its
     beginning to its end. owned: seconds of that chain by owner (the keys of OWNERS). never: those that did not run.
+    counted: slots were not given; so many tasks ran at once, at most.
     """
 
     dag: Dag
@@ -63,6 +66,7 @@ class Actual:
     chain: tuple[str, ...]
     owned: dict[str, float]
     never: tuple[str, ...]
+    counted: bool = False
 
     def to_frame(self) -> Any:
         """The rows as a pandas DataFrame."""
@@ -85,16 +89,27 @@ def against_ideal(loaded: Loaded, slots: int | None = None) -> Actual:
     if not ran:
         raise DagkitError("actual: no task of this run has both a start and an end. Record a run that did something.")
     dag = _as_run(loaded.dag, ran)
-    slots = _at_once(ran) if slots is None else at_least_one("actual: slots", slots)
+    most, counted = _at_once(ran), slots is None
+    slots = most if slots is None else at_least_one("actual: slots", slots)
     planned = {row.task_id: row for row in planning.schedule(dag, slots).rows}
+    floor, ideal = float(planning.critical_path(dag).length), float(max((r.end for r in planned.values()), default=0))
     ends = _ends(dag, loaded.run.rows)
     chain = _chain(dag, ends)
     rows = [_spent(dag, row, ends, planned, chain) for row in ran if row.task in dag]
     owned = {name: sum(getattr(r, name) for r in rows if r.chain) for name in WAITS}
+    owned["slots"] = 0.0 if slots < most else min(ideal - floor, _untold(rows, ran))
+    owned["unseen"] -= owned["slots"]
     never = tuple(r.task for r in loaded.run.rows if not did_run(r))
-    return Actual(dag, tuple(rows), slots, float(planning.critical_path(dag).length),
-                  float(max((row.end for row in planned.values()), default=0)), loaded.run.makespan,
-                  tuple(chain), owned, never)
+    return Actual(dag, tuple(rows), slots, floor, ideal, loaded.run.makespan, tuple(chain), owned, never, counted)
+
+
+def _untold(rows: Iterable[Spent], ran: Iterable[TaskRun]) -> float:
+    """Seconds of waiting on the chain that the file gives no owner: it does not say when a task was scheduled or queued.
+
+    Only of these may the slots be held responsible; and only if the run had no more tasks at once than there are slots.
+    """
+    told = {r.task for r in ran if r.scheduled is not None or r.queued is not None}
+    return sum(row.unseen for row in rows if row.chain and row.task not in told)
 
 
 def did_run(row: TaskRun) -> bool:

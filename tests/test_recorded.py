@@ -30,7 +30,7 @@ def test_who_owns_the_time() -> None:
     found = against_ideal(loaded)
     assert (found.took, found.floor, found.ideal, found.slots) == (13, 7, 7, 2)
     assert found.chain == ("a", "b") and found.owned == {
-        "retried": 0, "unseen": 1, "scheduled": 3, "queued": 2, "ran": 7}
+        "retried": 0, "slots": 0, "unseen": 1, "scheduled": 3, "queued": 2, "ran": 7}
     b = next(row for row in found.rows if row.task == "b")
     assert (b.ready, b.unseen, b.scheduled, b.queued, b.ran, b.ideal_start, b.later) == (4, 1, 3, 2, 3, 4, 6)
     picture = dk.actual(loaded)
@@ -42,6 +42,26 @@ def test_fewer_slots_make_a_longer_ideal() -> None:
     loaded = dk.load(listing({"a": (0, 0, 0, 4), "b": (0, 0, 0, 4)}), dag="a\nb\nb -> c\n")
     assert against_ideal(loaded, 1).ideal == 8 and against_ideal(loaded).ideal == 4
     assert against_ideal(loaded).slots == 2
+
+
+def test_what_even_the_ideal_waits_for_a_slot_is_the_slots() -> None:
+    """One slot: a 0-4, b 4-8, c 8-10 is the ideal, 10; the floor is b > c, 6. So 4 of the 7 s are the slot's."""
+    rows = {"a": (0, 0, 0, 4), "b": (0, 0, 5, 9), "c": (0, 0, 11, 13)}
+    bare = [{k: v for k, v in row.items() if not k.endswith("_when")} for row in json.loads(listing(rows))]
+    loaded = dk.load(json.dumps(bare), dag="a\nb -> c\n")
+    found = against_ideal(loaded)
+    assert (found.took, found.floor, found.ideal, found.slots) == (13, 6, 10, 1)
+    assert (found.owned["slots"], found.owned["unseen"], found.owned["ran"]) == (4, 3, 6)
+    assert "Of the 7 s of waiting on that chain, 4 s belong to the slots" in str(dk.actual(loaded))
+    told = against_ideal(dk.load(listing(rows), dag="a\nb -> c\n"))
+    assert told.owned["slots"] == 0 and told.owned["queued"] > 0        # the file itself says what was waited for
+
+
+def test_fewer_slots_than_the_run_used_explain_nothing() -> None:
+    rows = [{"task_id": t, "state": "success", "start_date": START.format(s), "end_date": START.format(s + 4)}
+            for t, s in (("a", 0), ("b", 0), ("c", 6))]
+    loaded = dk.load(json.dumps(rows), dag="a\nb -> c\n")
+    assert against_ideal(loaded, 1).ideal == 12 and against_ideal(loaded, 1).owned["slots"] == 0
 
 
 def test_mapped_tasks_have_the_width_they_had() -> None:
@@ -67,7 +87,7 @@ def test_clocks_a_little_off_and_missing_times() -> None:
     assert sum(found.owned.values()) == pytest.approx(found.took)
     rows = [{k: v for k, v in row.items() if not k.endswith("_when")} for row in json.loads(text)]
     assert against_ideal(dk.load(json.dumps(rows), dag="a -> b\n")).owned == {
-        "retried": 0, "unseen": 1, "scheduled": 0, "queued": 0, "ran": 6}
+        "retried": 0, "slots": 0, "unseen": 1, "scheduled": 0, "queued": 0, "ran": 6}
 
 
 def test_tries_before_the_last_and_tasks_left_out() -> None:
@@ -75,7 +95,7 @@ def test_tries_before_the_last_and_tasks_left_out() -> None:
     rows[2]["try_number"], rows[1]["state"] = 2, "upstream_failed"
     found = against_ideal(dk.load(json.dumps(rows), dag="a -> b -> c\n"))
     assert found.never == ("b",) and [row.task for row in found.rows] == ["a", "c"]
-    assert found.owned == {"retried": 3, "unseen": 0, "scheduled": 1, "queued": 1, "ran": 3}
+    assert found.owned == {"retried": 3, "slots": 0, "unseen": 0, "scheduled": 1, "queued": 1, "ran": 3}
 
 
 def test_large_runs_are_drawn_by_wave_and_listed_in_full() -> None:

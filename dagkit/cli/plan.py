@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 
 from .. import planning
-from ..views.actual import sentences
+from ..formats.loaded import UNITS, Loaded
+from ..recorded import Actual, against_ideal
+from ..views.actual import SHORT, sentences
 from ..views.plans import answer, curve
 from . import common
 
@@ -40,7 +42,16 @@ def run(options: argparse.Namespace) -> int:
         print()
         print(common.table(planning.moves(dag, options.slots or 1)))
     if found.run is not None and any(row.start is not None and row.end is not None for row in found.run.rows):
-        from ..recorded import against_ideal
-        print("\n" + "\n".join(sentences(against_ideal(found, options.slots))))
+        held = against_ideal(found, options.slots)
+        print("\n" + "\n".join([*sentences(held), *_two_lengths(found, held)]))
     common.remarks(options, found)
     return 0
+
+
+def _two_lengths(found: Loaded, held: Actual) -> list[str]:
+    """Why the critical path above and the floor below differ, if they do: a file may tell durations of its own."""
+    own = planning.critical_path(found.dag).length * UNITS.get(found.unit or "s", 1)
+    if abs(own - held.floor) < SHORT:
+        return []
+    return [f"The critical path is {own:.4g} s by the durations in the file and {held.floor:.4g} s here, "
+            "where a task lasts from its recorded start to its end."]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..recorded import OWNERS, WAITS, Actual, Spent, against_ideal
+from ..recorded import OWNERS, Actual, Spent, against_ideal
 from . import gantt
 from .collapse import wave_numbers
 from .picture import Picture, content_prefix, counted, plain
@@ -14,7 +14,8 @@ LISTED = 4
 """Tasks at each end of the chain named in a sentence."""
 SHORT = 0.005
 """Seconds too few to speak of."""
-WORDS = {"ran": "running", "retried": "earlier tries", "unseen": "unseen", "scheduled": "scheduled", "queued": "queued"}
+WORDS = {"ran": "running", "retried": "earlier tries", "slots": "for a slot", "unseen": "unseen",
+         "scheduled": "scheduled", "queued": "queued"}
 
 
 def actual(loaded: Any, slots: int | None = None) -> Picture:
@@ -31,7 +32,7 @@ def actual(loaded: Any, slots: int | None = None) -> Picture:
     >>> rows = [{"task_id": task, "state": "success", "start_date": f"2026-01-01T00:00:{start}",
     ...          "end_date": f"2026-01-01T00:00:{end}"} for task, start, end in (("a", "02", "05"), ("b", "09", "10"))]
     >>> print(actual(load(json.dumps(rows), dag="a -> b\\n")))
-    dag: the run took 8 s. Floor 4 s (critical path), ideal on 1 slot 4 s.
+    dag: the run took 8 s. Floor 4 s (critical path), ideal on 1 slot (the most at once in this run) 4 s.
     Decided by a > b: running 4 s, unseen 4 s.
     Of the 4 s of waiting on that chain, 4 s belong to the scheduler.
     In the picture: * is that chain, a line below a bar is the ideal.
@@ -51,14 +52,15 @@ def actual(loaded: Any, slots: int | None = None) -> Picture:
 
 def sentences(found: Actual) -> list[str]:
     """What limited the run, in words."""
+    on = counted(found.slots, "slot") + (" (the most at once in this run)" if found.counted else "")
     said = [f"{plain(found.dag.dag_id)}: the run took {_s(found.took)}. Floor {_s(found.floor)} (critical path), ideal on "
-            f"{counted(found.slots, 'slot')} {_s(found.ideal)}."]
+            f"{on} {_s(found.ideal)}."]
     names = [plain(name) for name in found.chain]
     if len(names) > 2 * LISTED:
         names[LISTED:-LISTED] = [f"... ({len(names) - 2 * LISTED} more) ..."]
-    parts = [f"{WORDS[name]} {_s(found.owned[name])}" for name in reversed(WAITS) if found.owned[name] >= SHORT]
+    parts = [f"{WORDS[name]} {_s(found.owned[name])}" for name in WORDS if found.owned[name] >= SHORT]
     said.append(f"Decided by {' > '.join(names)}: {', '.join(parts)}.")
-    waits = {name: found.owned[name] for name in WAITS[:-1]}
+    waits = {name: found.owned[name] for name in OWNERS if name != "ran"}
     most = max(waits, key=waits.__getitem__)
     if waits[most] >= SHORT:
         said.append(f"Of the {_s(sum(waits.values()))} of waiting on that chain, {_s(waits[most])} belong to "

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from dagkit.doctor import doctor
-
 NAME, HELP = "doctor", "what is installed, what is missing, how to mend it"
 ABOUT = "What is installed, what is missing, how to mend it."
 
@@ -16,6 +14,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from dagkit.doctor import doctor
     report = doctor()
     print(report)
     return 0 if report.ok else 1
@@ -23,10 +22,13 @@ def run(options: argparse.Namespace) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status. The doctor is called first: it must work where libraries are missing."""
-    if (sys.argv[1:] if arguments is None else arguments) == [NAME]:
-        return run(argparse.Namespace())
-    from dagkit import cli
-    return cli.main(arguments, sys.modules[__name__])
+    try:
+        if (sys.argv[1:] if arguments is None else arguments) == [NAME]:
+            return run(argparse.Namespace())
+        from dagkit import cli
+        return cli.main(arguments, sys.modules[__name__])
+    except KeyboardInterrupt:                               # imports take long enough for a Ctrl-C
+        return 130
 
 
 if __name__ == "__main__":

@@ -242,11 +242,11 @@ def _outcomes(label: str, script: Any) -> tuple[str, ...]:
     if entries is None:
         raise DagkitError(f"outcomes['{shown(label)}'] must be a list with one entry per try, not {quoted(script)}.")
     for entry in entries:
-        word, _, length = entry.partition(":") if isinstance(entry, str) else ("", "", "")
+        word, colon, length = entry.partition(":") if isinstance(entry, str) else ("", "", "")
         if word == "success" and length.isdecimal() and (len(length) > 4000 or int(length) > MOST):
             raise DagkitError(f"outcomes['{shown(label)}']: '{shown(entry)}' returns a list longer than {MOST}. "
                               "Return a shorter one.")
-        if word not in OUTCOMES or (length and not (word == "success" and length.isdecimal())):
+        if word not in OUTCOMES or (colon and not (word == "success" and length.isdecimal())):
             raise DagkitError(f"outcomes['{shown(label)}']: '{shown(entry)}' is not an outcome."
                               f"{nearest(word, OUTCOMES)} Known: {choices(OUTCOMES)}, success:N.")
     return entries

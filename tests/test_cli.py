@@ -106,6 +106,9 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     (["export", BIRDS, "--to", "dto"], "format 'dto' is unknown. Did you mean 'dot'"),
     (["export", BIRDS, "--to", "html"], "html is written to a file. Name it: --out PATH."),
     (["export", BIRDS, "--to", "dot", "--out", "/no/such/folder/x.dot"], "No such file or directory"),
+    (["export", BIRDS, "--to", "dot", "--out", str(ROOT)], "dagkit: export: cannot use '"),
+    (["simulate", BIRDS, "--runs", "100000"], "simulate: 100,000 runs of"),
+    (["simulate", BIRDS, "--outcome", "train=fail:"], "'fail:' is not an outcome"),
 ])
 def test_refusals(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
@@ -168,3 +171,29 @@ def test_a_closed_pipe_and_an_interrupt_end_without_a_word(tmp_path: Path) -> No
     held.stdout.readline()                                 # there is more than a pipe holds, so it now waits to write
     held.send_signal(signal.SIGINT)
     assert held.communicate(timeout=60)[1] == b"" and held.returncode == 130
+
+
+def test_a_mistyped_command_is_told_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["simulat", "x"])
+    assert "there is no command 'simulat'. Did you mean 'simulate'?" in capsys.readouterr().err
+
+
+def test_no_run_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "simulate", BIRDS, "--runs", "0") == "Nothing is played: there is no run. Give --runs 1 or more.\n"
+
+
+def test_closed_streams(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["show", "-"]) == 2
+    assert capsys.readouterr().err == "dagkit: show: standard input is closed. Send something in, or name a file.\n"
+    for command in (["show", BIRDS], ["export", BIRDS, "--to", "dot"]):
+        monkeypatch.setattr(sys, "stdout", None)
+        assert main(command) == 0
+
+
+def test_an_interrupt_while_the_commands_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+    monkeypatch.setattr("dagkit.cli.main", interrupted)
+    assert main(["show", BIRDS]) == 130

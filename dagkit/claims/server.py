@@ -143,7 +143,8 @@ def connect(dsn: str, schema: str) -> Any:
 def start(url: str | None = None) -> Server:
     """A database for experiments, used as ``with claims.start() as server: ...``.
 
-    url: a PostgreSQL URL or connection string; it is told to nobody but the driver. None: ``DAGKIT_POSTGRES_URL``, or a server of the kit's own.
+    url: a PostgreSQL URL or connection string, told to nobody but the driver.
+        None: ``DAGKIT_POSTGRES_URL``, or a server of the kit's own.
     Raises DagkitError if there is none and none can be started.
     """
     return Server(url)

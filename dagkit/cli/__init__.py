@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
-from ..errors import DagkitError, shown
+from ..errors import DagkitError, choices, nearest, shown
 from . import drill, explain, export, plan, show, simulate
 
 COMMANDS: tuple[ModuleType, ...] = (show, plan, simulate, explain, export, drill)
@@ -49,10 +49,14 @@ def parser(*more: ModuleType) -> Parser:
 
 def main(arguments: Sequence[str] | None, *more: ModuleType) -> int:
     """Run one command. Refusals are one sentence on stderr and status 2; a closed pipe and Ctrl-C end without a word."""
-    for stream in (sys.stdout, sys.stderr):
-        _print_anything(stream)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    command = given[0] if given else ""
+    _open_streams()
     try:
-        options = parser(*more).parse_args(arguments)
+        top, names = parser(*more), [module.NAME for module in (*COMMANDS, *more)]
+        if command and not command.startswith("-") and command not in names:
+            top.error(f"there is no command '{shown(command)}'.{nearest(command, names)} Known: {choices(names, 20)}")
+        options = top.parse_args(given)
         status: int = options.run(options)
         sys.stdout.flush()
         return status
@@ -64,8 +68,17 @@ def main(arguments: Sequence[str] | None, *more: ModuleType) -> int:
     except DagkitError as problem:
         print(f"dagkit: {problem}", file=sys.stderr)
     except OSError as problem:
-        print(f"dagkit: {shown(problem.filename or 'file')}: {problem.strerror or problem}.", file=sys.stderr)
+        print(f"dagkit: {command}: cannot use '{shown(problem.filename or 'a file', 200)}': "
+              f"{problem.strerror or problem}. Check the path, or choose another.", file=sys.stderr)
     return WRONG
+
+
+def _open_streams() -> None:
+    """A stream that was closed by whoever started us is None in Python; what would go there goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        _print_anything(getattr(sys, name))
 
 
 def _print_anything(stream: Any) -> None:

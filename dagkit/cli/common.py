@@ -16,6 +16,8 @@ from ..scenario import Config
 from ..trace import Trace
 from ..views.table import cell, rows_of
 
+MOST = 100_000
+"""Most task instances that are played for a terminal: a matter of seconds."""
 REMARKS = 8
 """Most sentences of a report that are printed."""
 
@@ -32,6 +34,8 @@ def loaded(options: argparse.Namespace) -> Loaded:
     more = {"dag": Path(options.dag)} if options.dag else {}
     given: Any = Path(options.file)
     if options.file == "-":
+        if sys.stdin is None:
+            raise DagkitError(f"{options.command}: standard input is closed. Send something in, or name a file.")
         given = sys.stdin.buffer.read().decode("utf-8", "replace") + "\n"
     return formats.load(given, options.format, **more)
 
@@ -60,6 +64,9 @@ def scenario_options(parser: argparse.ArgumentParser) -> None:
 def simulated(options: argparse.Namespace, found: Loaded) -> Trace:
     """The simulation the options ask for; pools and outcomes overrule what came with the file."""
     pools = {name: _whole(name, slots) for name, slots in _pairs("--pool", options.pool)}
+    if options.runs * len(found.dag) > MOST:
+        raise DagkitError(f"{options.command}: {options.runs:,} runs of {len(found.dag):,} tasks are more than {MOST:,} "
+                          "task instances. Give fewer --runs, or use dk.simulate.")
     outcomes = {name: script.split(",") for name, script in _pairs("--outcome", options.outcome)}
     config = Config(parallelism=options.parallelism, pacing=options.pacing)
     return simulate(found.scenario(_unit(options.unit), pools={**found.pools, **pools}, runs=options.runs, config=config,

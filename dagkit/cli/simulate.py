@@ -29,6 +29,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     found = common.loaded(options)
     trace = common.simulated(options, found)
+    if not trace.run_states:
+        print("Nothing is played: there is no run. Give --runs 1 or more.")
+        return 0
     if options.tick is not None:
         print(common.table(trace.table(options.tick).reset_index(), most=10_000))
     elif options.final:

@@ -268,10 +268,16 @@ def test_a_table_of_chips_shows_states_in_colour_and_nothing_cut():
     long = "because " * 30
     table = chips([{"task": "a", "ended": "failed", "then": ["none", "removed"], "final": True, "why": long}])
     html = table._repr_html_()
-    for name in ("failed", "none", "removed"):
+    for name in ("failed", "removed"):
         assert dk.states.TABLE[dk.states.CODE[name]].fill in html
+    assert "○ N none" in html and dk.states.TABLE[0].fill not in html      # an outline: near-white glares on a dark page
     assert long.strip() in html and long.strip() in repr(table)
     assert repr(table).startswith("task | ended | then | final | why\na | failed | none, removed | yes | because")
+
+
+def test_a_reason_with_the_name_of_a_state_is_no_state():
+    html = chips([{"state": "running", "reason": "running", "why": "running"}])._repr_html_()
+    assert html.count(dk.states.TABLE[dk.states.CODE["running"]].fill) == 1 and html.count("running") == 3
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a\x00\ud800b"])

@@ -15,6 +15,9 @@ _CELL = ("padding:4px 14px 4px 0;text-align:left;vertical-align:top;white-space:
 _LOOK = ("display:inline-block;margin:1px 0;padding:0 6px;border:1px {border} currentColor;border-radius:8px;"
          "white-space:nowrap")
 
+PLAIN = ("reason", "why")
+"""Columns that stay words: a reason may have the name of a state ('running') and is none."""
+
 
 def chip(name: str) -> str:
     """A state as it looks in every picture.
@@ -23,12 +26,13 @@ def chip(name: str) -> str:
     True
     """
     state = states.TABLE[states.code(name)]
-    return (f'<span style="{_LOOK.format(border=state.border)};background:{state.fill};color:{state.ink}">'
+    fill, ink = ("none", "inherit") if name == "none" else (state.fill, state.ink)      # as in the charts: nothing yet
+    return (f'<span style="{_LOOK.format(border=state.border)};background:{fill};color:{ink}">'
             f"{esc(badge(state))} {esc(name)}</span>")
 
 
 class Chips:
-    """A table whose cells are shown in full; a cell that is a state, or a list of states, becomes chips."""
+    """A table whose cells are shown in full; a cell that is a state, or a list of states, becomes chips. See ``PLAIN``."""
 
     def __init__(self, rows: Any):
         self.columns, self.rows = rows_of(rows)
@@ -38,8 +42,9 @@ class Chips:
 
     def _repr_html_(self) -> str:
         head = "".join(f'<th style="{_CELL}">{esc(name)}</th>' for name in self.columns)
-        body = "".join("<tr>" + "".join(f'<td style="{_CELL}">{_cell(value)}</td>' for value in row) + "</tr>"
-                       for row in self.rows)
+        rows = (zip(self.columns, row, strict=True) for row in self.rows)
+        body = "".join("<tr>" + "".join(f'<td style="{_CELL}">{_cell(value, name)}</td>' for name, value in row) + "</tr>"
+                       for row in rows)
         return static(f'<div class="dl-scroll"><table style="table-layout:auto;border-collapse:collapse;font-size:13px">'
                       f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
@@ -62,9 +67,9 @@ def _words(value: Any) -> str:
     return shown(", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value, LONGEST)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, column: str) -> str:
     names = value if isinstance(value, (list, tuple)) else [value]
-    if names and all(isinstance(name, str) and name in states.CODE for name in names):
+    if names and column not in PLAIN and all(isinstance(name, str) and name in states.CODE for name in names):
         return " ".join(map(chip, names))
     text = _words(value)
     return f'<span style="white-space:nowrap">{esc(text)}</span>' if len(text) < 30 else breaks(text)

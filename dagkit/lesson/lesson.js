@@ -61,7 +61,12 @@ function question(section, answered) {
     const right = choices.find((c) => c.dataset.right === "1");
     const taken = choices.find((c) => value(c) === choice);
     if (taken) reply.append(...taken.querySelectorAll("p"));
-    if (taken !== right) reply.append(h("p", {}, h("b", {}, "It is: "), words(right)), ...right.querySelectorAll("p"));
+    if (taken !== right) {                             // the reply to the right choice, without its "Yes."
+      const why = [...right.querySelectorAll("p")];
+      const yes = why[0]?.querySelector("b");
+      if (yes) yes.textContent = "Because:";
+      reply.append(h("p", {}, h("b", {}, "It is: "), words(right)), ...why);
+    }
     if (how === "certain" && taken !== right) reply.append(h("p.dl-note", {},
       "You were certain. That is the best kind of mistake to find here: say to yourself what made it look right."));
     if (how === "a guess" && taken === right) reply.append(h("p.dl-note", {},

@@ -55,6 +55,8 @@ def test_a_wrong_answer_gets_its_reply_the_right_one_and_the_picture(lesson: Any
     asked.get_by_label("certain").check()
     commit.click()
     assert asked.locator(".dl-wrong").count() == 1 and asked.locator(".dl-right").count() == 1
+    assert "It is: " in asked.inner_text() and "Because:" in asked.locator(".dl-right").inner_text()
+    assert "Yes." not in asked.inner_text()
     assert "You were certain" in asked.inner_text()
     assert asked.locator(".dl-reveal svg").is_visible()
     assert asked.get_by_label("5", exact=True).is_disabled()

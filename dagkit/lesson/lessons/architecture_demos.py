@@ -166,8 +166,8 @@ def orders_daily(*, files: int = 4, minutes: int = 2) -> Scenario:
 def xcom_megabytes(*, files: int = 4, megabytes: int = 500) -> list[dict[str, Any]]:
     """What one run puts into the database, by what the tasks hand on."""
     path = "orders/2026-01-01/part-0.parquet"
-    return [{"handed on": "paths", "bytes in xcom": files * 2 * len(path)},
-            {"handed on": "the data itself", "bytes in xcom": files * 2 * megabytes * 1_000_000}]
+    return [{"handed on": "paths", "bytes in xcom": f"{files * 2 * len(path):,}"},
+            {"handed on": "the data itself", "bytes in xcom": f"{files * 2 * megabytes * 1_000_000:,}"}]
 
 
 __all__ = ["CHAIN", "FILES", "SLOW", "WAITS", "api_gone", "edited", "edits", "held", "hundred", "long_task", "lost",

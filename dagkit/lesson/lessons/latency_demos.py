@@ -70,9 +70,12 @@ def surveyed() -> list[dict[str, Any]]:
 
 def parameters(*kinds: str) -> list[dict[str, Any]]:
     """What the model rests on, by how far it can be trusted."""
+    chosen = [p for p in PARAMETERS.values() if p.kind in (kinds or (p.kind,))]
+    ranged = any(p.low is not None for p in chosen)
     return [{"parameter": p.name, "value": "solved for" if p.kind == "calibrated" else f"{p.value:g} {p.unit}",
-             "kind": p.kind, "range": f"{p.low:g} to {p.high:g}" if p.low is not None else "", "source": p.source}
-            for p in PARAMETERS.values() if p.kind in (kinds or (p.kind,))]
+             "kind": p.kind,
+             **({"range": f"{p.low:g} to {p.high:g}" if p.low is not None else ""} if ranged else {}),
+             "source": p.source} for p in chosen]
 
 
 def recorded() -> list[dict[str, Any]]:

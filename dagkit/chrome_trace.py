@@ -21,11 +21,15 @@ from typing import TYPE_CHECKING, Any
 from .errors import shown
 from .states import NAMES
 from .usage import held, needs
+from .written import write
 
 if TYPE_CHECKING:
     from .trace import Trace
 
 MICROSECONDS = 1_000_000
+
+WIDEST = 64
+"""Threads that one task instance is drawn on; one that holds more slots gets a single bar that says how many."""
 
 
 def chrome_trace(trace: Trace) -> str:
@@ -46,8 +50,7 @@ def chrome_trace(trace: Trace) -> str:
 
 def to_chrome_trace(trace: Trace, path: str | Path) -> Path:
     """Write ``chrome_trace`` to a file; the same trace gives the same bytes everywhere."""
-    path = Path(path)
-    path.write_text(chrome_trace(trace), encoding="utf-8", newline="\n")
+    path = write("to_chrome_trace", path, chrome_trace(trace))
     return path
 
 
@@ -97,7 +100,7 @@ def _bars(trace: Trace, pools: _Pools) -> Iterator[dict[str, Any]]:
         if before and not after and ti in holds:
             pools.give_back(pool, holds.pop(ti)[1])
         elif after:
-            slots = holds[ti][1] if ti in holds else pools.take(pool, after)
+            slots = holds[ti][1] if ti in holds else pools.take(pool, after if after <= WIDEST else 1)
             holds[ti] = pool, slots, tick, new
     for ti, held_now in holds.items():
         yield from _ended(trace, pools, held_now, ti, trace.last_tick + 1, tries[ti])
@@ -112,10 +115,12 @@ def _slots(trace: Trace, ti: int, old: int, new: int) -> tuple[str, int, int]:
 def _ended(trace: Trace, pools: _Pools, hold: tuple[str, list[int], int, int], ti: int, tick: int, tries: int,
            ) -> Iterator[dict[str, Any]]:
     pool, slots, since, state = hold
+    count = max(_slots(trace, ti, state, state)[1:])
+    many = {"slots": count} if count > WIDEST else {}
     for slot in slots if tick > since else ():
         yield {"name": shown(trace._label(ti)), "cat": NAMES[state], "ph": "X", "ts": _at(trace, since),
                "dur": _at(trace, tick) - _at(trace, since), "pid": pools.pid[pool], "tid": slot,
-               "args": {"state": NAMES[state], "try": tries}}
+               "args": {"state": NAMES[state], "try": tries, **many}}
 
 
 def _counters(trace: Trace, pools: _Pools) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .checks import text
 from .engine import simulate
 from .errors import DagkitError, quoted, shown
 from .executors import Executors, Stay
@@ -55,7 +56,9 @@ class Comparison:
                               f"{quoted(executors)}. Write {{'celery': dk.CeleryExecutor()}}.")
         if "executor" in changes:
             raise DagkitError("compare_executors: executor= is what is compared. Name it in the dictionary instead.")
-        self.traces = {str(name): simulate(_with(dag_or_workload, name, executor, changes))
+        for name in executors:
+            text("compare_executors", "each name", name)
+        self.traces = {name: simulate(_with(dag_or_workload, name, executor, changes))
                        for name, executor in executors.items()}
         self.rows = {name: measures(trace) for name, trace in self.traces.items()}
 

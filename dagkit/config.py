@@ -128,3 +128,6 @@ class Config:
             if not is_number(value) or value <= 0:
                 raise DagkitError(f"config: {name} must be a number > 0, not {quoted(value)}.")
             object.__setattr__(self, name, plain(value))
+        if not 1e-6 <= self.tick_seconds <= 1e9:
+            raise DagkitError(f"config: tick_seconds must be from 1e-6 to 1e9, not {quoted(self.tick_seconds)}. "
+                              "Choose another unit.")

@@ -82,3 +82,17 @@ def test_hostile_names_are_plain_text_and_bytes_repeat(tmp_path: Path) -> None:
     written = trace.to_chrome_trace(tmp_path / "t.json").read_bytes()
     assert written == chrome_trace(trace).encode() and written.isascii()
     assert {e["name"] for e in json.loads(written)["traceEvents"] if e["ph"] == "X"} == {'</script>"\\n\\ud800'}
+
+
+def test_a_million_slots_are_one_bar_that_says_so() -> None:
+    dag = dk.Dag("d", [dk.Task("a", pool="p", pool_slots=10**6), dk.Task("b", pool="p", pool_slots=2)])
+    bars = [e for e in checked(dk.simulate(dag, pools={"p": 10**6 + 2})) if e["ph"] == "X" and e["cat"] == "running"]
+    assert [(e["name"], e["args"].get("slots")) for e in bars] == [("a", 10**6), ("b", None), ("b", None)]
+
+
+@pytest.mark.parametrize("path", [5, "no/such/folder/t.json", ".", "a\0b"])
+def test_a_path_where_nothing_can_be_written_is_refused(path: Any) -> None:
+    trace = dk.simulate(dk.Dag("d", [dk.Task("a")]))
+    for write in (trace.to_chrome_trace, trace.to_html):
+        with pytest.raises(dk.DagkitError, match="cannot write .* Choose another path"):
+            write(path)

@@ -455,3 +455,19 @@ def test_executors_and_what_they_picked_up_survive_json(executor):
 def test_slips_are_refused_in_one_sentence(wrong, said):
     with pytest.raises(dk.DagkitError, match=said):
         wrong()
+
+
+@pytest.mark.parametrize(("wrong", "said"), [
+    (lambda: dk.compare_executors(same(1), {1: demo.LOCAL, "1": demo.LOCAL}), "each name must be text, not 1"),
+    (lambda: dk.EdgeExecutor(sites=[]), r"Write sites=\[dk.Site\(name='berlin'\)\]"),
+    (lambda: dk.EdgeExecutor(poll_interval=10**400), "poll_interval must be a number of seconds >= 0"),
+    (lambda: dk.KubernetesExecutor(loop=10**400), "loop must be a number of seconds > 0"),
+    (lambda: dk.KubernetesExecutor(loop=5e-324), "loop must be a number of seconds > 0"),
+    (lambda: dk.BatchExecutor(least_paid=10**400), "least_paid must be a number of seconds >= 0"),
+    (lambda: dk.Config(tick_seconds=10**400), "tick_seconds must be from 1e-6 to 1e9"),
+    (lambda: dk.Config(tick_seconds=5e-324), "tick_seconds must be from 1e-6 to 1e9"),
+    (lambda: dk.simulate(same(1), faults=[dk.LoseWorker(2, task="t0", executor="nobody")]), "no executor is called"),
+])
+def test_what_would_overflow_or_be_lost_is_refused(wrong, said):
+    with pytest.raises(dk.DagkitError, match=said):
+        wrong()

@@ -206,3 +206,14 @@ def test_what_a_task_does_there() -> None:
     assert played("p", 1, returns=9) == [0, 1] and played("p", 2, returns=3) == [0, 1, 2]
     assert played("other", 1, 7) == 7                                  # an instance pushes something to be mapped over
     assert slept == [10, 20, 10, 10, 10, 10, 10, 10] and space["ticks"](2) == timedelta(seconds=10)
+
+
+def test_an_empty_dag_is_still_a_program(tmp_path: Path) -> None:
+    ast.parse(dk.export_airflow(dk.Dag("d", []), tmp_path / "d.py").dag_file.read_text())
+
+
+@pytest.mark.parametrize(("path", "more"), [(5, {}), ("no/such/folder/d.py", {}), ("a\0b.py", {}),
+                                            ("d.py", {"tick_seconds": 10**400})])
+def test_a_path_or_a_tick_that_cannot_be_is_refused(path: Any, more: Any) -> None:
+    with pytest.raises(dk.DagkitError, match="export_airflow: "):
+        dk.export_airflow(dk.Dag("d", []), path, **more)

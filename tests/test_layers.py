@@ -28,6 +28,7 @@ LAYERS = (
     {"usage", "stays", "faulted", "delivered", "situation", "explain", "meters", "redelivery", "remarks",
      "bridge", "bridge_rows"},
     {"trace"},
+    {"written"},
     {"serial", "compare", "compared", "breakeven", "choice", "examples", "interop", "naive", "museum", "chrome_trace"},
     {"formats", "latency", "capacity", "claims"},
     {"real_run", "recorded"},

@@ -54,10 +54,10 @@ def check_executor(sim: Sim, fault: Any) -> None:
 
 def check_worker(sim: Sim, fault: Any) -> None:
     """Refuses a fault of a task or worker that is not there."""
+    check_executor(sim, fault)
     if getattr(fault, "task", None) is not None:
         tis_of(sim, fault.task)
         return
-    check_executor(sim, fault)
     names = [w.name for name, floor in sim.floors.items() if fault.executor in (None, name) for w in floor.staff]
     if fault.worker not in names:
         there = choices(names) or "none (this executor has no named workers)"

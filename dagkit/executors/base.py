@@ -179,7 +179,7 @@ def listed_workers(who: str, given: Any, kind: type[Worker] = Worker, name: str 
     """One worker or several, checked; no workers at all is refused."""
     found = (given,) if isinstance(given, kind) else tuple(given) if isinstance(given, (list, tuple)) else ()
     if not found or not all(isinstance(w, kind) for w in found):
-        example = "dk.Worker(concurrency=4)" if kind is Worker else f"dk.{kind.__name__}('berlin')"
+        example = "dk.Worker(concurrency=4)" if kind is Worker else f"dk.{kind.__name__}(name='berlin')"
         raise DagkitError(f"{who}: {name} must be a list of at least one dk.{kind.__name__}, not {quoted(given)}. "
                           f"Write {name}=[{example}].")
     return found

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..checks import whole
-from ..errors import DagkitError, quoted, shown
-from ..task import is_number
+from ..errors import shown
 from .base import ENDLESS, Executor, Stay, Turn, Worker, started
-from .latency import Latency, ticks
+from .latency import Latency, seconds, ticks
 
 PROVISIONING = Latency.lognormal(median=30, p95=90)
 LEAST_PAID = 60
@@ -43,8 +42,7 @@ class BatchExecutor(Executor):
         who = shown(self.name)
         object.__setattr__(self, "provisioning", Latency.of(who, "provisioning", self.provisioning))
         whole(who, "max_jobs", self.max_jobs, 1, none=True)
-        if not is_number(self.least_paid) or self.least_paid < 0:
-            raise DagkitError(f"{who}: least_paid must be a number of seconds >= 0, not {quoted(self.least_paid)}.")
+        object.__setattr__(self, "least_paid", seconds(who, "least_paid", self.least_paid))
 
     def staff(self, config: Any) -> Sequence[Worker] | None:
         return (Worker(self.max_jobs or ENDLESS, ("*",), "service"),)

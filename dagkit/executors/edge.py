@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..checks import text
-from ..errors import DagkitError, quoted, shown
-from ..task import is_number
+from ..errors import shown
 from .base import Executor, Rhythm, Stay, Worker, listed_workers, standing
-from .latency import draw, ticks
+from .latency import draw, seconds, ticks
 
 POLL = 5
 
@@ -63,10 +62,8 @@ class EdgeExecutor(Executor):
             fix(self, "sites", listed_workers(who, self.sites, Site, "sites"))
             fix(self, "workers", self.sites)
         fix(self, "workers", listed_workers(who, self.workers))
-        fix(self, "poll_interval", (POLL if timed else 0) if self.poll_interval is None else self.poll_interval)
-        if not is_number(self.poll_interval) or self.poll_interval < 0:  # type: ignore[operator]
-            raise DagkitError(f"{who}: poll_interval must be a number of seconds >= 0, not "
-                              f"{quoted(self.poll_interval)}. Write poll_interval=5.")
+        given = (POLL if timed else 0) if self.poll_interval is None else self.poll_interval
+        fix(self, "poll_interval", seconds(who, "poll_interval", given))
 
     def staff(self, config: Any) -> Sequence[Worker] | None:
         return self.workers

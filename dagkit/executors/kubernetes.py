@@ -8,9 +8,8 @@ from typing import Any
 
 from ..checks import whole
 from ..errors import DagkitError, choices, nearest, quoted, shown
-from ..task import is_number
 from .base import ENDLESS, Executor, Rhythm, Stay, Turn, Worker, started
-from .latency import Latency, ticks
+from .latency import SHORTEST, Latency, seconds, ticks
 
 PULL_POLICIES = ("IfNotPresent", "Always")
 POD_START = Latency.lognormal(median=5, p95=15)
@@ -63,8 +62,7 @@ class KubernetesExecutor(Executor):
             fix(self, "batch", BATCH if timed else None)
         for name, none in (("max_pods", True), ("batch", True), ("nodes", False)):
             whole(who, name, getattr(self, name), 1, none=none)
-        if not is_number(self.loop) or not self.loop > 0:
-            raise DagkitError(f"{who}: loop must be a number of seconds > 0, not {quoted(self.loop)}. Write loop=1.")
+        fix(self, "loop", seconds(who, "loop", self.loop, SHORTEST))
         if not isinstance(self.pull_policy, str) or self.pull_policy not in PULL_POLICIES:
             raise DagkitError(f"{who}: pull_policy must be one of {choices(PULL_POLICIES)}, not "
                               f"{quoted(self.pull_policy)}.{nearest(self.pull_policy, PULL_POLICIES)}")

@@ -18,6 +18,7 @@ from ..task import is_number
 
 SHAPES = ("fixed", "uniform", "lognormal")
 _Z95 = NormalDist().inv_cdf(0.95)
+SHORTEST = 1e-6
 LONGEST = 1e9
 """Seconds: about thirty years. Nothing that waits longer is worth a simulation."""
 
@@ -101,6 +102,19 @@ class Latency:
             return f"{self.low:g} s"
         words = ("half within {:g} s, 95 of 100 within {:g} s" if self.shape == "lognormal" else "{:g} to {:g} s")
         return words.format(self.low, self.high)
+
+
+def seconds(who: str, name: str, value: Any, low: float = 0) -> Any:
+    """A number of seconds from ``low`` to LONGEST, as Python's own; anything else is refused.
+
+    >>> seconds("Edge", "poll_interval", 5)
+    5
+    """
+    if not is_number(value) or not low <= value <= LONGEST:
+        rule = "> 0" if low else ">= 0"
+        raise DagkitError(f"{who}: {name} must be a number of seconds {rule} (from {low:g} to {LONGEST:.0e}), not "
+                          f"{quoted(value)}. Write {name}=5.")
+    return plain(value)
 
 
 def draw(*key: object) -> float:

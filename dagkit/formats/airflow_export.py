@@ -15,10 +15,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..checks import plain
 from ..dag import Dag
 from ..errors import DagkitError, choices, quoted, shown
 from ..scenario import DEFAULT_POOL_SLOTS, Pool, Scenario
 from ..task import Task, is_number, spec_of
+from ..written import write
 from .airflow_ids import LEGAL, argument_names, legal_ids, plain_name, variables
 from .airflow_template import HEAD, IMPORTS, KINDS, SCRIPTED
 from .loaded import Loaded
@@ -63,20 +65,25 @@ def export_airflow(
     ...     print(made.pools_file.name, made.commands[1])
     orders.pools.json airflow dags trigger orders
     """
-    path = Path(path)
+    try:
+        path = Path(path)
+    except TypeError:
+        raise DagkitError(f"export_airflow: the path must be text that ends in .py, not {quoted(path)}.") from None
     if path.suffix != ".py":
         raise DagkitError(f"export_airflow: the path must end in .py, not '{shown(path.name)}'. Airflow reads .py files.")
-    if not is_number(tick_seconds) or tick_seconds <= 0:
-        raise DagkitError(f"export_airflow: tick_seconds must be a number > 0, not {quoted(tick_seconds)}.")
+    if not is_number(tick_seconds) or not 0 < tick_seconds <= 1e9:
+        raise DagkitError(f"export_airflow: tick_seconds must be a number > 0, not {quoted(tick_seconds)}. "
+                          "Keep it to 1e9 at most.")
+    tick_seconds = plain(tick_seconds)
     if unit is not None and not isinstance(dag_or_scenario, Loaded):
         raise DagkitError("export_airflow: unit= is for what load gave back; the durations here are ticks already. "
                           "Use tick_seconds=.")
     source = _Source(_scenario(dag_or_scenario, unit))
     pools = path.with_suffix(".pools.json") if source.pools else None
     text = source.text(pools.name if pools else None, tick_seconds)
-    path.write_text(text, encoding="utf-8", newline="\n")
+    write("export_airflow", path, text)
     if pools:
-        pools.write_text(pools_json(source.pools), encoding="utf-8", newline="\n")
+        write("export_airflow", pools, pools_json(source.pools))
     if isinstance(dag_or_scenario, Loaded):
         source.report += [sentence for sentence in dag_or_scenario.report if sentence.startswith("For simulation,")]
     commands = [f"airflow pools import {pools.name}"] if pools else []
@@ -213,6 +220,8 @@ class _Source:
 
     def _body(self) -> Iterator[str]:
         yield f"with DAG({', '.join(self._dag_arguments())}) as dag:"
+        if not self.order:
+            yield "    pass"
         done: set[str] = set()
         for name in self.order:
             group = self.dag[name].task_group

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import DagkitError, shown
+from ..written import write
 from . import player
 
 # The module ends in its only export; here it becomes a plain name, and a model of six functions stands in for
@@ -84,11 +84,4 @@ def to_html(trace: Any, path: Any, **options: Any) -> Path:
 
     Raises DagkitError if the file cannot be written.
     """
-    target = Path(path)
-    text = page(trace, **options)
-    try:
-        target.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise DagkitError(f"to_html: cannot write '{shown(path, 200)}': {error.strerror}. "
-                          "Choose another path.") from error
-    return target
+    return write("to_html", path, page(trace, **options))

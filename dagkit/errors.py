@@ -68,6 +68,18 @@ def quoted(value: object) -> str:
         return f"a {type(value).__name__}"
 
 
+def expect(who: str, value: object, kind: type, named: str) -> None:
+    """Refuses what is not of a kind, before it fails somewhere deeper. named: what to give instead.
+
+    >>> expect("decide", 3, dict, "a dictionary")
+    Traceback (most recent call last):
+    ...
+    dagkit.errors.DagkitError: decide: expected a dictionary, not 3.
+    """
+    if not isinstance(value, kind):
+        raise DagkitError(f"{who}: expected {named}, not {quoted(value)}.")
+
+
 def nearest(name: object, known: Iterable[object]) -> str:
     """A hint for a mistyped name: `` Did you mean 'transform'?`` or nothing.
 

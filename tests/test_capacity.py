@@ -236,3 +236,14 @@ def test_two_regions_show_what_is_done_twice():
     failed = failover(1_000)
     assert failed.there() == [("load", 2_800, 2_800, "failed")] and "Nothing is done twice." in repr(regions(failed))
     assert failover(2_000).there() == [] and regions(failover(2_000)).svg and regions(failover(0)).svg
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda: decide(3), lambda: failover(jobs=5), lambda: failover(jobs=["a"]), lambda: failover(delays=5),
+    lambda: hibernate(5), lambda: hibernate(order=5), lambda: judge("stuck pod", 5, None), lambda: trial(count=10**9),
+    lambda: trial(count="3"), lambda: trial(broken="x"), lambda: trial(missing=math.nan),
+    lambda: dk.latency.conclusions(5), lambda: dk.latency.curves("x"), lambda: dk.latency.play(5),
+    lambda: dk.latency.survey(10**9), lambda: dk.design.scenario(5), lambda: dk.design.scenario(dk.design.Design(), ["x"])])
+def test_what_is_of_the_wrong_kind_is_refused_in_a_sentence(wrong):
+    with pytest.raises(dk.DagkitError, match="not |there is no kind"):
+        wrong()

@@ -111,7 +111,7 @@ def test_a_survey_is_the_same_twice_and_has_all_shares():
     (lambda: Model(process_start=60).p95("standard", 1), "no row_cost gives 23.582 s"),
     (lambda: Model().p95("hint", 1), "design 'hint' is unknown. Did you mean 'hinted'"),
     (lambda: Model().p95("hinted", -1), "must be a number >= 0, not -1"),
-    (lambda: latency.survey(0), "a whole number of models >= 1"),
+    (lambda: latency.survey(0), "a whole number of models from 1 to 2,000"),
     (lambda: Model().p95([], 1), "design [] is unknown"),
     (lambda: play(lose=("tasks",)), "of the kind run, task or done, not 'tasks'"),
     (lambda: play(lose=5), "lose must be"),

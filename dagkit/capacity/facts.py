@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from ..errors import DagkitError, quoted
+from ..errors import DagkitError, expect, quoted
 
 LOOK_AHEAD = 10
 """Minutes. Assumed: longer than anything takes to start."""
@@ -76,6 +76,7 @@ def decide(facts: Facts) -> list[Action]:
     >>> decide(Facts(unfinished_runs=None))[0].action
     'leave as it is'
     """
+    expect("decide", facts, Facts, "dk.capacity.Facts(...)")
     return [_scheduler(facts), _triggerer(facts), _pod(facts)]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import DagkitError, quoted, shown
+from ..errors import DagkitError, expect, quoted, shown
 
 PROMISED = {"recovery point": 15 * 60, "recovery time": 60 * 60}
 """Seconds; published, with log replication. Verified there with over 80 deployments and 1,250 concurrent runs."""
@@ -107,6 +107,10 @@ def failover(fails_at: int = 895, *, db_lag: int = 10, log_lag: int = 240, jobs:
     >>> failover(895, db_lag=2).twice
     []
     """
+    expect("failover: jobs", jobs, Sequence, "a list of dk.capacity.Job(...)")
+    for job in jobs:
+        expect("failover: jobs", job, Job, "a list of dk.capacity.Job(...)")
+    expect("failover: delays", delays, Mapping, "a dictionary of seconds")
     for name, value in (("fails_at", fails_at), ("db_lag", db_lag), ("log_lag", log_lag),
                         *((f"delays[{shown(key)}]", value) for key, value in delays.items())):
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:

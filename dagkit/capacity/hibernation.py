@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ..errors import DagkitError, choices, nearest, quoted
+from ..errors import DagkitError, choices, expect, nearest, quoted
 
 STEPS = {
     "stop new runs": "no run is made any more",
@@ -78,6 +78,9 @@ def hibernate(deployment: Deployment | None = None, order: Sequence[str] = ORDER
     >>> hibernate().clean, hibernate(order=ORDER[::-1]).clean
     (True, False)
     """
+    if deployment is not None:
+        expect("hibernate", deployment, Deployment, "dk.capacity.Deployment(...)")
+    expect("hibernate: order", order, Sequence, "a list of steps")
     now = replace(deployment or Deployment())
     _allowed(now, order, look_ahead)
     before, now.tis = dict(now.tis), dict(now.tis)

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..errors import DagkitError, choices, nearest, quoted
+from ..errors import DagkitError, choices, expect, nearest, quoted
 
+MOST = 100_000
+"""Most findings of one trial: a matter of seconds."""
 Evidence = Mapping[str, "bool | None"]
 
 
@@ -49,6 +51,7 @@ def judge(finding: str, first: Evidence, second: Evidence | None) -> tuple[str, 
     for number, look in (("first", first), ("second", second)):
         if look is None:
             continue
+        expect(f"repair: the {number} look", look, Mapping, "a dictionary of evidence")
         for name in FINDINGS[finding].needs:
             if look.get(name) is None:
                 return "leave it", f"{name}: could not be read at the {number} look"
@@ -73,13 +76,18 @@ def trial(looks: int = 2, *, count: int = 300, broken: float = 0.3, missing: flo
     The shares are assumed: what counts is the order of the three ways, not the numbers.
 
     looks: 1 acts at once, 2 looks again; 0 acts at once and reads what is missing as if it were there.
-    Raises DagkitError for another number of looks.
+    Raises DagkitError for another number of looks, a count above MOST, and what is no share.
 
     >>> trial(2).wrongly < trial(1).wrongly < trial(0).wrongly
     True
     """
     if type(looks) is not int or looks not in (0, 1, 2):
         raise DagkitError(f"repair: looks is 0, 1 or 2, not {quoted(looks)}.")
+    if type(count) is not int or not 0 <= count <= MOST:
+        raise DagkitError(f"repair: count must be a whole number from 0 to {MOST:,}, not {quoted(count)}.")
+    for share, value in (("broken", broken), ("missing", missing)):
+        if type(value) not in (int, float) or not 0 <= value <= 1:
+            raise DagkitError(f"repair: {share} is a share between 0 and 1, not {quoted(value)}.")
     dice, found = random.Random(seed), {"rightly": 0, "wrongly": 0, "left": 0}
     for k in range(count):
         name = list(FINDINGS)[k % len(FINDINGS)]

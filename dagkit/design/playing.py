@@ -10,6 +10,7 @@ from typing import Any
 from ..architecture import Parsing, parse
 from ..dag import Dag
 from ..engine import simulate
+from ..errors import DagkitError, choices, expect, nearest, quoted
 from ..faults import DagProcessorDown, Fault, LoseScheduler, TriggererDown
 from ..scenario import Runs, Scenario
 from ..task import Task
@@ -29,6 +30,11 @@ def scenario(design: Design, kinds: Sequence[str] = tuple(world.KINDS)) -> Scena
     >>> len(made.dags), sum(len(runs.due()) for runs in made.runs.values()), [f.tick for f in made.faults]
     (300, 8676, [301, 301, 301])
     """
+    expect("design", design, Design, "dk.design.Design(...)")
+    for name in kinds:
+        if name not in world.KINDS:
+            raise DagkitError(f"design: there is no kind of Dag {quoted(name)}.{nearest(name, world.KINDS)} "
+                              f"Known: {choices(world.KINDS)}.")
     chosen = [world.KINDS[name] for name in kinds]
     dags = [dag_of(design, kind, dag_id) for kind in chosen for dag_id in kind.dag_ids]
     runs = {dag_id: runs_of(kind, k) for kind in chosen for k, dag_id in enumerate(kind.dag_ids)}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from ..checks import whole
-from ..errors import DagkitError, quoted
+from ..errors import DagkitError, expect, quoted
 from .hop_faults import KINDS, SCHEDULERS, WORKERS, Faults
 from .story import Story
 
@@ -308,6 +308,8 @@ def play(faults: Faults | None = None, *, seed: int = 0, retries: int = 2, **cha
     """
     whole("play", "seed", seed, 0)
     whole("play", "retries", retries, 0)
+    if faults is not None:
+        expect("play", faults, Faults, "dk.latency.Faults(...)")
     try:
         asked = replace(faults or Faults(), **changes)  # type: ignore[arg-type]
     except TypeError as error:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ..errors import DagkitError
+from ..errors import DagkitError, expect, quoted
 from .model import FITTED, Model
 from .parameters import ASSUMED, PARAMETERS
 
@@ -106,7 +106,8 @@ def conclusions(model: Model | None = None) -> dict[str, bool]:
     >>> conclusions()
     {'superlinear': True, 'flat': True, 'knee': True, 'hundredfold': True}
     """
-    model = model or Model()
+    model = Model() if model is None else model
+    expect("latency", model, Model, "dk.latency.Model(...)")
     return {name: holds(model) for name, (_, holds) in CONCLUSIONS.items()}
 
 
@@ -123,14 +124,18 @@ class Survey:
     ranges: dict[str, tuple[float, float]]
 
 
+MOST = 2_000
+"""Most models of one survey: about a minute."""
+
+
 @cache
 def survey(count: int = 200, seed: int = 0) -> Survey:
     """Draw every assumed number from its range, each ratio as likely, solve anew, and ask again.
 
-    Raises DagkitError unless count is a whole number >= 1.
+    Raises DagkitError unless count is a whole number from 1 to MOST.
     """
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise DagkitError(f"latency: a survey tries a whole number of models >= 1, not {count!r}.")
+    if type(count) is not int or not 1 <= count <= MOST:
+        raise DagkitError(f"latency: a survey tries a whole number of models from 1 to {MOST:,}, not {quoted(count)}.")
     dice, models = random.Random(seed), []
     for _ in range(count):
         try:
@@ -178,7 +183,8 @@ SIZES = tuple(round(1_000 * 10 ** (k / 8)) for k in range(25))
 
 def curves(model: Model | None = None) -> dict[str, list[tuple[int, float]]]:
     """p95 of each design over SIZES, up to its ceiling if that comes before the last of them."""
-    model = model or Model()
+    model = Model() if model is None else model
+    expect("latency", model, Model, "dk.latency.Model(...)")
     found = {}
     for design in ("standard", "executor", "hinted"):
         end = math.floor(model.ceiling(design))

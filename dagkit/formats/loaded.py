@@ -165,13 +165,16 @@ class Loaded:
         """The Dag with every time in whole ticks: durations rounded up, at least 1. The report says so.
 
         unit: length of a tick, as "ms", "s", "min", "h", "d" or in the file's own unit (seconds, if it has
-        one). Left out: the smallest of 1 ms, 10 ms, 0.1 s, 1 s, 10 s, 1 min, 10 min, 1 h, 1 d with which the
-        longest task lasts at most 200 ticks; plain numbers keep their unit.
+        one). Left out: the largest of 1 ms, 10 ms, 0.1 s, 1 s, 10 s, 1 min, 10 min, 1 h, 1 d with which every
+        time is a whole number of ticks and the longest task lasts at most 200 of them; if there is none, the
+        smallest with which the longest task does. Plain numbers keep their unit.
 
         Raises DagkitError for a unit that is not a positive number or a known name.
 
         >>> Loaded(Dag.from_dict({"a": {"duration": 2.5}}), "csv").for_simulation()["a"].duration
         3
+        >>> Loaded(Dag.from_dict({"a": {"duration": 20}}), "csv", unit="s").for_simulation()["a"].duration
+        2
         """
         size = self._tick_size(unit)
         made = [_in_ticks(task, size) for task in self.dag]
@@ -205,10 +208,10 @@ class Loaded:
             longest = max((Fraction(str(t.duration)) for t in self.dag), default=Fraction(0))
             if own is None:
                 return Fraction(1)
-            return next(
-                (s for s in (Fraction(str(step)) / own for step in _STEPS) if longest <= s * _AT_MOST),
-                Fraction(str(_STEPS[-1])) / own,
-            )
+            sizes = [Fraction(str(step)) / own for step in _STEPS]
+            fine = next((s for s in sizes if longest <= s * _AT_MOST), sizes[-1])
+            times = _times(self.dag)
+            return max((s for s in sizes if s > fine and _whole(times, s)), default=fine)
         if isinstance(unit, bool) or not isinstance(unit, (int, float)) or not (0 < unit < math.inf):
             raise DagkitError(
                 f"for_simulation: unit must be a number > 0 or one of {choices(UNITS)}, "
@@ -294,6 +297,21 @@ def counted(number: int, one: str, many: str = "") -> str:
 def _ceil(value: Any, size: Fraction) -> int:
     """Whole ticks, rounded up. Decimal as written, so 1.1 s in ticks of 0.1 s is 11, not 12."""
     return math.ceil(Fraction(str(value)) / size)
+
+
+def _times(dag: Dag) -> list[Fraction]:
+    """Every time that counts in a simulation; delays of tasks that are never retried do not."""
+    found: list[Any] = [dag.dagrun_timeout]
+    for task in dag:
+        found += [task.duration, task.execution_timeout]
+        if task.retries:
+            found += [task.retry_delay or None, task.max_retry_delay]
+    return [Fraction(str(time)) for time in found if time is not None]
+
+
+def _whole(times: Iterable[Fraction], size: Fraction) -> bool:
+    """Whether all are whole numbers of ticks, at least 1: rounding then changes nothing."""
+    return all(time >= size and time % size == 0 for time in times)
 
 
 def _in_ticks(task: Task, size: Fraction) -> Task:

@@ -61,6 +61,23 @@ def test_without_a_unit_the_longest_task_lasts_at_most_200_ticks(longest: float,
     assert longest > 10**8 or 20 < dag["a"].duration <= 200 or tick == 60
 
 
+@pytest.mark.parametrize(
+    ("durations", "tick"),
+    [([1, 1], 1), ([20, 30], 10), ([1, 2.5], 0.1), ([60, 120], 60), ([7, 0], 0.1), ([0.25, 0.5], 0.01)],
+)
+def test_a_tick_is_as_large_as_keeps_every_duration_whole(durations: list, tick: float) -> None:
+    """A task that takes no time lasts a tick all the same: it must not become a long one."""
+    loaded = timed("s", **{f"t{i}": value for i, value in enumerate(durations)})
+    loaded.for_simulation()
+    assert loaded.report[0].startswith(f"For simulation, one tick is {tick:g} s;")
+
+
+def test_a_retry_delay_has_a_say_in_the_tick() -> None:
+    dag = Dag.from_dict({"a": {"duration": 60, "retries": 1, "retry_delay": 15}, "b": {"duration": 60, "retry_delay": 7}})
+    made = Loaded(dag, "csv", unit="s").for_simulation()
+    assert (made["a"].duration, made["a"].retry_delay) == (60, 15)
+
+
 def test_the_report_names_the_last_unit_only() -> None:
     loaded = timed("s", a=90)
     loaded.for_simulation("min")

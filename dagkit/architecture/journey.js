@@ -26,6 +26,9 @@ function render({ model, el }) {
     "aria-label": "A task's journey. Arrow keys step.", onkeydown: key },
   drawing, h("div.dl-row", {}, back, next, where), told);
 
+  root.style.outlineOffset = "-2px";                   // a cell's output cuts off what lies outside
+  root.style.padding = "4px";
+
   function go(to) {
     model.set("at", Math.max(0, Math.min(steps.length - 1, to)));
     model.save_changes();

@@ -74,7 +74,7 @@ class Symptom:
         """
         if given in self.checks:
             seen = _shown_by(self.case, given)
-            return Reply(given == self.first_check, f"The first check: this look tells at once. {seen}"
+            return Reply(given == self.first_check, f"The first check: yes, this look tells at once. {seen}"
                          if given == self.first_check else
                          f"The first check: that look costs time and shows nothing odd. {seen}")
         if given not in COMPONENTS:

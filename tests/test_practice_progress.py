@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from datetime import date, timedelta
@@ -14,10 +15,12 @@ from hypothesis import strategies as st
 
 import dagkit as dk
 from dagkit.practice import Progress, interview, next_review, review
+from dagkit.practice import kept as kept_module
 from dagkit.practice.cards import Cards
 from dagkit.practice.intervals import INTERVALS
-from dagkit.practice.kept import MOMENT, VARIABLE, parsed, usual_place
+from dagkit.practice.kept import VARIABLE, usual_place
 from dagkit.practice.ladders import Ladder
+from dagkit.practice.progress_file import NAME, locked, parsed
 
 ROOT = Path(__file__).resolve().parents[1]
 DAY = date(2026, 3, 1)
@@ -63,25 +66,98 @@ def test_what_is_noted_is_there_for_the_next_notebook(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("{", "is not JSON"), ("[]", "is no progress file"), ('{"format": "dagkit-progress", "version": 2}', "another version"),
-    ('{"format": "dagkit-progress", "version": 1, "answers": [{"key": 1}]}', "is damaged"), ("", "is not JSON"),
-    ("[" * 100_000, "is not JSON"), ('{"format": "dagkit-progress", "version": 1, "answers": 3}', "is damaged")])
-def test_a_file_that_cannot_be_read_is_set_aside_and_said(tmp_path, text, words):
-    path = tmp_path / "p.json"
+    (b"{", "is not JSON"), (b"[]", "is no progress file"),
+    (b'{"format": "dagkit-progress", "version": 2}', "another version"),
+    (b'{"format": "dagkit-progress", "version": 1, "answers": [{"key": 1}]}', "is damaged"), (b"", "is not JSON"),
+    (b'{"format": "dagkit-progress", "version": true, "answers": []}', "another version"),
+    (b"\xff\xfe\x00", "cannot be read"),
+    (b"[" * 100_000, "is not JSON"), (b'{"format": "dagkit-progress", "version": 1, "answers": 3}', "is damaged")])
+def test_a_damaged_file_of_ours_is_set_aside_at_the_next_answer_and_said(tmp_path, text, words):
+    path = tmp_path / NAME
     for number in (1, 2):                                     # a second one does not overwrite the first
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(text)
         kept = Progress(path)
+        assert words in repr(kept) and path.read_bytes() == text                             # looking changes nothing
         kept.note("1/ring", 1, True)
-        assert (tmp_path / f"p.aside-{number}.json").read_text(encoding="utf-8") == text
-        assert words in kept.said[0] and f"p.aside-{number}.json" in kept.said[0] and kept.said[0] in repr(kept)
+        aside = path.with_name(f"{path.stem}.aside-{number}.json")
+        assert aside.read_bytes() == text and words in kept.said[-1] and aside.name in repr(kept)
         assert len(Progress(path).entries) == 1
 
 
-def test_bytes_that_are_no_text_are_set_aside_too(tmp_path):
-    (tmp_path / "p.json").write_bytes(b"\xff\xfe\x00")
+@pytest.mark.parametrize("text", [b"", b"{", b'{"mine": "dagkit-progress"}', b"\xff\xfe", b"# my notes"])
+def test_somebody_elses_file_is_never_touched(tmp_path, text):
+    path, home = tmp_path / "mine.json", tmp_path / "p.json"
+    path.write_bytes(text)
+    one = Progress(path)
+    assert str(path) in repr(one) and "left as it is" in repr(one) and VARIABLE in one.said[0]
+    one.note("1/ring", 1, True)
+    two = Progress(path)
+    two.note("1/ring", 1, True)
+    assert len(two.entries) == 1
+    for forbidden in (Progress(path).delete, lambda: Progress(path).move(home), lambda: Progress(home).move(path)):
+        with pytest.raises(dk.DagkitError, match="Name a file of its own"):
+            forbidden()
+    assert [p.name for p in tmp_path.iterdir()] == ["mine.json"] and path.read_bytes() == text
+
+
+def test_a_truncated_file_of_ours_is_known_by_its_beginning(tmp_path):
+    path = tmp_path / "p.json"
+    Progress(path).note("1/ring", 1, True)
+    path.write_bytes(path.read_bytes()[:-9])
+    Progress(path).note("1/ring", 1, True)
+    assert (tmp_path / "p.aside-1.json").exists() and len(Progress(path).entries) == 1
+
+
+def test_folders_and_devices_are_refused_in_a_sentence(tmp_path):
+    kept = Progress(tmp_path)
+    assert "is a folder" in repr(kept) and "name a file in DAGKIT_PROGRESS, or off" in repr(kept)
+    kept.note("1/ring", 1, True)
+    with pytest.raises(dk.DagkitError, match="is a folder"):
+        kept.move(tmp_path)
+    with pytest.raises(dk.DagkitError, match="is a folder"):
+        Progress(tmp_path).delete()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        assert "is a device or a pipe" in repr(Progress(tmp_path / "pipe"))
+    assert "cannot be read" in repr(Progress("a\0b"))
+    assert repr(Progress(os.devnull)) == "Progress: 0 answers, kept nowhere." and tmp_path.is_dir()
+    with pytest.raises(dk.DagkitError, match="path must be the name of a file"):
+        Progress(3)
+
+
+def test_one_bad_answer_costs_no_other(tmp_path):
+    path = tmp_path / "p.json"
+    Progress(path).note("1/ring", 1, True)
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    whole["answers"].append({**whole["answers"][0], "key": "k", "right": 1})
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    kept = Progress(path)
+    assert len(kept.entries) == 1 and "1 of its answers is not as this kit writes" in kept.said[0]
+    kept.note("2/ring", 2, True)
+    assert len(Progress(path).entries) == 2 and json.loads((tmp_path / "p.aside-1.json").read_text("utf-8")) == whole
+
+
+@pytest.mark.parametrize("bad", [{"item": 7}, {"item": None}, {"lesson": "1"}, {"lesson": True}, {"lesson": -1},
+                                 {"lesson": 10**5000}, {"right": 1}, {"right": None}, {"slip": None}])
+def test_note_refuses_what_the_reader_would(tmp_path, bad):
     kept = Progress(tmp_path / "p.json")
-    assert kept.entries == [] and "cannot be read" in kept.said[0]
-    assert (tmp_path / "p.aside-1.json").read_bytes() == b"\xff\xfe\x00"
+    with pytest.raises(dk.DagkitError, match=f"note: {[*bad][0]} must be"):
+        kept.note(**{"item": "1/ring", "lesson": 1, "right": True, **bad})
+    assert kept.entries == [] and not [*tmp_path.iterdir()]
+    with pytest.raises(dk.DagkitError, match="clock must give a moment"):
+        Progress(None, clock=lambda: "2026-3-1").note("1/ring", 1, True)
+
+
+def test_a_lock_that_is_held_is_said_and_nothing_waits_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept_module, "WAIT", 0.05)
+    path = tmp_path / "p.json"
+    kept = Progress(path)
+    with locked(path, 0):
+        kept.note("1/ring", 1, True)
+        kept.note("1/ring", 1, True)
+        assert len(kept.entries) == 2 and len(kept.said) == 1 and "in use by another program" in kept.said[0]
+    kept.note("1/ring", 1, True)
+    assert len(Progress(path).entries) == 3
 
 
 def test_notebooks_at_once_lose_nothing(tmp_path):
@@ -134,11 +210,12 @@ def test_entries_are_strict():
     good = {"key": "k", "item": "1/ring", "lesson": 1, "at": "2026-03-01T10:00:00.000000Z", "right": True, "sure": "",
             "slip": ""}
     whole = {"format": "dagkit-progress", "version": 1, "answers": [good]}
-    assert parsed(json.dumps(whole)) == {"k": good}
-    for name, bad in [("at", "yesterday"), ("right", 1), ("lesson", "1"), ("more", "x")]:
-        with pytest.raises(dk.DagkitError, match="is damaged"):
-            parsed(json.dumps({**whole, "answers": [{**good, name: bad}]}))
-    assert MOMENT.endswith("Z")
+    assert parsed(json.dumps(whole)) == ({"k": good}, 0)
+    for name, bad in [("at", "yesterday"), ("at", "2026-1-1T0:0:0.0Z"), ("at", "٢٠٢٦-03-01T10:00:00.000000Z"),
+                      ("at", "9999-12-31T10:00:00.000000Z"), ("at", "2026-02-30T10:00:00.000000Z"), ("right", 1),
+                      ("lesson", "1"), ("lesson", -1), ("more", "x")]:
+        assert parsed(json.dumps({**whole, "answers": [good, {**good, name: bad}]})) == ({"k": good}, 1)
+    assert next_review([(date.max, True)]) == date.max
 
 
 def test_what_is_due_comes_back_as_cards(tmp_path):

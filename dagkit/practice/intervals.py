@@ -26,4 +26,5 @@ def next_review(answers: Iterable[tuple[date, bool]], intervals: Sequence[int] =
     row = 0
     for right in by_day.values():
         row = row + 1 if right else 0
-    return max(by_day) + timedelta(days=intervals[min(row, len(intervals) - 1)])
+    last, days = max(by_day), intervals[min(row, len(intervals) - 1)]
+    return last + timedelta(days=min(days, (date.max - last).days))  # the calendar of Python ends in 9999

@@ -2,31 +2,42 @@
 
 Where: the environment variable ``DAGKIT_PROGRESS``, otherwise ``dagkit-progress.json`` in your home directory;
 ``DAGKIT_PROGRESS=off`` keeps nothing. Written as a whole or not at all. Several notebooks may write at once: each
-answer is an entry of its own, and entries are joined under a lock. A file that cannot be read, or that a newer kit
-wrote, is moved aside under another name, and you are told.
+answer is an entry of its own, and entries are joined under a lock. Reading changes nothing. A progress file that is
+damaged, or that a newer kit wrote, is moved aside under another name before a new one is written, and you are told.
+A folder, a device or somebody else's file is never touched; then answers are kept in memory, and you are told.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from ..errors import DagkitError, shown
+from ..errors import DagkitError, quoted, shown
 from .intervals import next_review
+from .progress_file import (
+    FIELDS,
+    LAST_LESSON,
+    MOMENT,
+    NAME,
+    Busy,
+    Entries,
+    NotOurs,
+    in_order,
+    is_moment,
+    locked,
+    look,
+    set_aside,
+    write_whole,
+)
 
-FORMAT, VERSION = "dagkit-progress", 1
-MOMENT = "%Y-%m-%dT%H:%M:%S.%fZ"
-NAME = "dagkit-progress.json"
 VARIABLE = "DAGKIT_PROGRESS"
-FIELDS = {"key": str, "item": str, "lesson": int, "at": str, "right": bool, "sure": str, "slip": str}
 SURE = ("", "a guess", "fairly sure", "certain")
+WAIT = 5.0
+"""Seconds to wait for another program that writes the same file."""
 
 
 def now() -> str:
@@ -37,34 +48,52 @@ def now() -> str:
 def usual_place() -> Path | None:
     """Where progress is kept, or None if the learner wants none kept."""
     named = os.environ.get(VARIABLE, "")
-    if named.lower() == "off":
+    if named.lower() == "off" or named == os.devnull:
         return None
     return Path(named) if named else Path.home() / NAME
+
+
+def _place(path: Any) -> Path:
+    if not isinstance(path, (str, Path)) or not str(path):
+        raise DagkitError(f"progress: path must be the name of a file, not {quoted(path)}.")
+    return Path(path)
 
 
 class Progress:
     """The answers in one file. ``said`` holds what happened to the file that you should know.
 
     path: the file; None keeps nothing beyond this object. clock: gives the moment as text, see ``now``.
+    Raises DagkitError if path is no name of a file.
     """
 
     def __init__(self, path: Path | str | None, clock: Callable[[], str] = now):
-        self.path, self._clock = Path(path) if path is not None else None, clock
+        self.path = None if path is None or str(path) == os.devnull else _place(path)
+        self._clock, self._wait = clock, WAIT
         self.said: list[str] = []
-        self._own: dict[str, dict[str, Any]] = {}
+        self._own: Entries = {}
 
     @property
     def entries(self) -> list[dict[str, Any]]:
         """Every answer, oldest first; those of other notebooks too."""
-        kept = self._read() if self.path else {}
-        return _in_order({**kept, **self._own})
+        return in_order({**self._read(), **self._own})
 
     def note(self, item: str, lesson: int, right: bool, sure: str = "", slip: str = "") -> dict[str, Any]:
-        """Keep one answer: the question's id, its lesson, right or not, how sure, and the misconception it showed."""
-        key = uuid.uuid4().hex
-        entry = {"key": key, "item": item, "lesson": lesson, "at": self._clock(), "right": right,
+        """Keep one answer: the question's id, its lesson, right or not, how sure, and the misconception it showed.
+
+        Raises DagkitError, and keeps nothing, for a value that is not of its kind. A ``sure`` that is none is left out.
+        """
+        entry = {"key": uuid.uuid4().hex, "item": item, "lesson": lesson, "at": self._clock(), "right": right,
                  "sure": sure if sure in SURE else "", "slip": slip}
-        self._own[key] = entry
+        for name, kind in FIELDS.items():
+            if type(entry[name]) is not kind:
+                wanted = {str: "text", int: "a whole number", bool: "True or False"}[kind]
+                raise DagkitError(f"note: {name} must be {wanted}, not {quoted(entry[name])}.")
+        if not 0 <= lesson <= LAST_LESSON:
+            raise DagkitError(f"note: lesson must be 0 to {LAST_LESSON}, not {quoted(lesson)}.")
+        if not is_moment(entry["at"]):
+            raise DagkitError(f"note: the clock must give a moment such as 2026-03-01T10:00:00.000000Z, "
+                              f"not {quoted(entry['at'])}.")
+        self._own[entry["key"]] = entry
         self._save()
         return entry
 
@@ -98,140 +127,102 @@ class Progress:
     # ---- the file ----------------------------------------------------------------------------------------------
 
     def move(self, to: Path | str) -> Progress:
-        """Move the file; from now on this object writes there. An existing file there is joined, not replaced."""
-        source, self.path = self.path, Path(to)
-        if source is not None and source.exists():
-            self._own.update({entry["key"]: entry for entry in Progress(source).entries})
+        """Move the file; from now on this object writes there. An existing file there is joined, not replaced.
+
+        Raises DagkitError, and changes nothing, if ``to`` is a folder, a device or somebody else's file.
+        """
+        source, goal = self.path, _place(to)
+        self._ours(goal)
+        here = self._ours(source) if source is not None else {}
+        self.path = goal
+        self._own.update(here)
         self._save()
-        if self.path is None:                              # could not be written: the old file stays
+        if self._own:                                      # could not be written: the old file stays
             self.path = source
-        elif source is not None and source.resolve() != self.path.resolve():
-            source.unlink(missing_ok=True)
+        elif source is not None and source.exists() and source.resolve() != goal.resolve():
+            self._leave(source, here)
         return self
 
-    def delete(self) -> None:
-        """Forget everything, and remove the file. Raises DagkitError if the system does not let it go."""
-        self._own.clear()
-        if self.path is None or not self.path.exists():
-            return
+    def _leave(self, source: Path, moved: Entries) -> None:
+        """Remove the old file, unless it holds what was not moved."""
         try:
-            with self._locked():
-                self.path.unlink(missing_ok=True)
-        except OSError as error:
-            raise DagkitError(f"progress: {shown(self.path, 200)} cannot be removed: {error.strerror}. Delete it by "
-                              "hand.") from error
+            with locked(source, self._wait):
+                found = look(source)
+                if not found.trouble and set(found.entries) <= set(moved):
+                    source.unlink(missing_ok=True)
+                    return
+        except (Busy, OSError):
+            pass
+        self._say(f"{shown(source, 200)} stays where it is: it holds what was not moved, or is in use.")
+
+    def delete(self) -> None:
+        """Forget everything, and remove the file. Raises DagkitError if it is not ours, or the system keeps it."""
+        if self.path is not None and self.path.exists():
+            self._ours(self.path)
+            try:
+                with locked(self.path, self._wait):
+                    self.path.unlink(missing_ok=True)
+            except (Busy, OSError) as error:
+                why = shown(getattr(error, "strerror", None) or error)
+                raise DagkitError(f"progress: {shown(self.path, 200)} cannot be removed: {why}. Delete it by "
+                                  "hand.") from error
+        self._own.clear()
+
+    @staticmethod
+    def _ours(path: Path) -> Entries:
+        """The answers at a place. Raises DagkitError for what is not ours."""
+        try:
+            return look(path).entries
+        except NotOurs as error:
+            raise DagkitError(f"progress: {shown(path, 200)} {error}. Name a file of its own.") from error
+
+    def _say(self, sentence: str) -> None:
+        if sentence not in self.said:
+            self.said.append(sentence)
+
+    def _only_memory(self, why: str) -> None:
+        """Nothing is kept at this place any more."""
+        self._say(f"{shown(self.path, 200)} {why}. Answers are kept until this notebook closes; name a file in "
+                  f"{VARIABLE}, or off.")
+        self.path = None
+
+    def _read(self) -> Entries:
+        """The answers in the file; it is not changed."""
+        if self.path is None:
+            return {}
+        try:
+            found = look(self.path)
+        except NotOurs as error:
+            self._only_memory(f"{error}; it was left as it is")
+            return {}
+        if found.trouble:
+            self._say(f"{shown(self.path, 200)} {found.trouble}. With your next answer it is set aside under another name.")
+        return found.entries
 
     def _save(self) -> None:
-        if self.path is None:
-            return
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self._locked():
-                joined = _in_order({**self._read(), **self._own})
-                text = json.dumps({"format": FORMAT, "version": VERSION, "answers": joined}, indent=1) + "\n"
-                if self.path is not None:                  # unless a file that cannot be read is in the way
-                    _write_whole(self.path, text)
-                    self._own.clear()
+            if self.path is not None and look(self.path):
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                with locked(self.path, self._wait):
+                    self._join(self.path)
+                self._own.clear()
+                self._wait = WAIT
+        except NotOurs as error:
+            self._only_memory(f"{error}; it was left as it is")
+        except Busy:
+            self._wait = 0.0                               # said once, waited for once; each answer tries again
+            self._say(f"{shown(self.path, 200)} is in use by another program for {WAIT:g} s. Answers are kept in memory, "
+                      "and written as soon as it is free.")
         except OSError as error:
-            self.said.append(f"Progress could not be written to {shown(self.path, 200)}: {error.strerror}. It is kept "
-                             f"until this notebook closes; name another place with {VARIABLE}.")
-            self.path = None
+            self._only_memory(f"could not be written: {error.strerror}")
 
-    def _read(self) -> dict[str, dict[str, Any]]:
-        assert self.path is not None
-        try:
-            text = self.path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return {}
-        except (OSError, UnicodeDecodeError) as error:
-            self._set_aside(f"cannot be read ({shown(error, 80)})")
-            return {}
-        try:
-            return parsed(text)
-        except DagkitError as error:
-            self._set_aside(str(error))
-            return {}
-
-    def _set_aside(self, why: str) -> None:
-        """Keep a file we cannot read under another name, never over an earlier one."""
-        assert self.path is not None
-        number = 1
-        while (aside := self.path.with_name(f"{self.path.stem}.aside-{number}{self.path.suffix}")).exists():
-            number += 1
-        try:
-            os.replace(self.path, aside)
-        except OSError as error:
-            self.said.append(f"{shown(self.path, 200)} {why}, and cannot be moved aside: {error.strerror}. "
-                             "This session is kept in memory only.")
-            self.path = None
-            return
-        self.said.append(f"{shown(self.path, 200)} {why}. It was set aside as {aside.name}, and a new file begins.")
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """One writer at a time, over all notebooks. The system lets go of the lock when a process dies."""
-        assert self.path is not None
-        with open(self.path.with_name(self.path.name + ".lock"), "a+b") as handle:
-            _lock(handle)
-            yield
-
-
-def _lock(handle: IO[bytes]) -> None:
-    """Wait for the lock on an open file; closing the file gives it back."""
-    try:
-        import fcntl
-    except ImportError:                                    # Windows
-        import msvcrt
-        handle.seek(0)
-        msvcrt.locking(handle.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
-    else:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Replace a file at once: a crash leaves the old one or the new one, never half of it."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def parsed(text: str) -> dict[str, dict[str, Any]]:
-    """The answers in a progress file, by key. Raises DagkitError, a clause, if it is none of ours or newer."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DagkitError("is not JSON") from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise DagkitError("is no progress file of this kit")
-    if found.get("version") != VERSION:
-        raise DagkitError(f"was written by another version of the kit (format {shown(found.get('version'), 20)}, "
-                          f"this one reads {VERSION})")
-    answers = found.get("answers")
-    if not isinstance(answers, list) or not all(map(_sound, answers)):
-        raise DagkitError("is damaged: an answer in it is not as this kit writes them")
-    return {entry["key"]: entry for entry in answers}
-
-
-def _sound(entry: Any) -> bool:
-    if not isinstance(entry, dict) or set(entry) != set(FIELDS):
-        return False
-    if not all(type(entry[name]) is kind for name, kind in FIELDS.items()):
-        return False
-    try:
-        return bool(datetime.strptime(entry["at"], MOMENT))
-    except ValueError:
-        return False
-
-
-def _in_order(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(entries.values(), key=lambda entry: (entry["at"], entry["key"]))
+    def _join(self, path: Path) -> None:
+        """Write what is there and what is new, under the lock; what cannot all be read is kept under another name."""
+        found = look(path)
+        if found.trouble:
+            aside = set_aside(path)
+            self._say(f"{shown(path, 200)} {found.trouble}. It was set aside as {aside.name}, and a new file begins.")
+        write_whole(path, {**found.entries, **self._own})
 
 
 def progress() -> Progress:

@@ -91,6 +91,14 @@ def test_export_to_every_form(capsys: pytest.CaptureFixture[str], orders: str, t
         assert (tmp_path / form).stat().st_size > 1000
 
 
+def test_what_a_listing_returns_and_the_pool_it_needs_can_be_said(capsys: pytest.CaptureFixture[str]) -> None:
+    daily = str(ROOT / "notebooks" / "data" / "orders_daily.py")
+    without = said(capsys, "simulate", daily)
+    assert "add --pool orders_db=1 with" in without and "--returns NAME=N" in without
+    given = said(capsys, "simulate", daily, "--pool", "orders_db=1", "--returns", "list_files=4")
+    assert "process[3]" in given and "add --pool" not in given and "was assumed" not in given
+
+
 def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CHAIN.encode())))
     assert "extract > load > report" in said(capsys, "show", "-")
@@ -102,6 +110,8 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     (["explain", BIRDS, "tarin"], "'tarin' matches no task. Did you mean 'train'"),
     (["simulate", BIRDS, "--pool", "db"], "dagkit: --pool must be NAME=VALUE, not 'db'."),
     (["simulate", BIRDS, "--pool", "db=x"], "--pool db must be a whole number of slots, not 'x'"),
+    (["simulate", BIRDS, "--returns", "train=x"], "--returns train must be a whole number of values, not 'x'"),
+    (["simulate", BIRDS, "--returns", "tarin=2"], "tarin"),
     (["simulate", BIRDS, "--unit", "years"], "unit must be a number > 0 or one of ms, s"),
     (["export", BIRDS, "--to", "dto"], "format 'dto' is unknown. Did you mean 'dot'"),
     (["export", BIRDS, "--to", "html"], "html is written to a file. Name it: --out PATH."),

@@ -56,6 +56,8 @@ def scenario_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pool", action="append", default=[], metavar="NAME=SLOTS", help="a pool; may be repeated")
     parser.add_argument("--outcome", action="append", default=[], metavar="TASK=fail,success",
                         help="what each try comes to: success, fail, fail_hard, skip; may be repeated")
+    parser.add_argument("--returns", action="append", default=[], metavar="TASK=N",
+                        help="how many values a task returns, for those mapped over it; may be repeated")
     parser.add_argument("--runs", type=int, default=1, help="how many runs, all due at once (default 1)")
     parser.add_argument("--parallelism", type=int, default=32, help="task instances at once in all (default 32)")
     parser.add_argument("--pacing", default="lesson", help="lesson (default) or airflow")
@@ -63,7 +65,10 @@ def scenario_options(parser: argparse.ArgumentParser) -> None:
 
 def simulated(options: argparse.Namespace, found: Loaded) -> Trace:
     """The simulation the options ask for; pools and outcomes overrule what came with the file."""
-    pools = {name: _whole(name, slots) for name, slots in _pairs("--pool", options.pool)}
+    pools = {name: _whole("--pool", name, slots, "slots") for name, slots in _pairs("--pool", options.pool)}
+    for name, count in _pairs("--returns", options.returns):
+        found.dag = found.dag.replace(name, returns=_whole("--returns", name, count, "values"))
+        found.report[:] = [said for said in found.report if not said.startswith(f"The length of what '{shown(name)}' ")]
     if options.runs * len(found.dag) > MOST:
         raise DagkitError(f"{options.command}: {options.runs:,} runs of {len(found.dag):,} tasks are more than {MOST:,} "
                           "task instances. Give fewer --runs, or use dk.simulate.")
@@ -81,11 +86,11 @@ def _pairs(option: str, given: Iterable[str]) -> Iterable[tuple[str, str]]:
         yield name, value
 
 
-def _whole(name: str, text: str) -> int:
+def _whole(option: str, name: str, text: str, of: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise DagkitError(f"--pool {shown(name)} must be a whole number of slots, not '{shown(text)}'.") from None
+        raise DagkitError(f"{option} {shown(name)} must be a whole number of {of}, not '{shown(text)}'.") from None
 
 
 def _unit(text: str | None) -> Any:

@@ -44,5 +44,9 @@ def run(options: argparse.Namespace) -> int:
     print(f"\n{ends}; last tick {trace.last_tick}")
     for warning in trace.warnings[:common.REMARKS]:
         print(f"warning: {shown(warning, 400)}")
+    absent = sorted({task.pool for task in found.dag} - {"default_pool", *trace.scenario.pools})
+    if absent:
+        added = " ".join(f"--pool {shown(name)}=1" for name in absent[:common.REMARKS])
+        print(f"To give these tasks their pools, add {added} with as many slots as there are.")
     common.remarks(options, found)
     return 0

@@ -132,5 +132,5 @@ def add_expands(draft: Draft, mapped: Mapping[str, Mapping[str, Any]]) -> None:
                 draft.specs[over].setdefault("returns", 1)
                 draft.note(
                     f"The length of what '{shown(over)}' returns is known at run time only; 1 was assumed. "
-                    f"Change it with dag.replace('{shown(over)}', returns=...)."
+                    f"Change it with dag.replace('{shown(over)}', returns=...), in a terminal with --returns NAME=N."
                 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -266,6 +267,30 @@ def test_checks_are_restored_and_saved_outputs_dropped(tmp_path: Path) -> None:
             assert (found[cell.id].source, found[cell.id].outputs) == (cell.source, cell.outputs)
     assert not any(cell.get("outputs") or cell.get("execution_count") or cell.metadata for cell in ready.cells
                    if cell.id not in checks)
+
+
+def test_a_cell_left_as_it_was_given_out_is_named_instead_of_the_error_it_leads_to() -> None:
+    solution = nbformat.read(FOLDER / "solutions" / "10_capacity_and_recovery.ipynb", as_version=4)
+    student = nbformat.read(FOLDER / "10_capacity_and_recovery.ipynb", as_version=4)
+    code = [cell for cell in student.cells if cell.cell_type == "code"]
+    checks = [number for number, cell in enumerate(code) if check_exercises.is_check(cell)]
+    report = check_exercises.Report()
+    report.passed = {("0", number) for number in range(len(code)) if number not in checks}
+    report.failed = {("0", number): "TypeError" for number in checks}
+    given = check_exercises.stubs(solution)
+    code[checks[1] - 1].source += "\n    return 1"                                 # 10.2 was tried
+    assert check_exercises.told(student.cells, report, "0", given)[:3] == [
+        "  ✗ 10.1 not yet. YOUR CODE HERE is still there.", "  ✗ 10.2: TypeError",
+        "  ✗ 10.3 not yet. YOUR CODE HERE is still there."]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize(("given", "chosen"), [([], []), (["EXERCISE=03"], ["03"]), (["EXERCISES=01 03"], ["01", "03"])])
+def test_make_passes_on_which_exercises_are_meant(given: list[str], chosen: list[str]) -> None:
+    said = subprocess.run(["make", "-n", "check-exercises", *given], cwd=ROOT, capture_output=True, text=True, check=True)
+    line = said.stdout.strip().split("\n")[-1].split()
+    assert line[1:] == ["tools/check_exercises.py", *chosen]
+    assert "mypy" not in said.stdout and "[lab,test" not in said.stdout       # a learner needs neither
 
 
 @pytest.mark.slow

@@ -27,6 +27,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+from tools import make_exercises  # noqa: E402
+
 FOLDER = ROOT / "exercises"
 SECONDS = 60
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -108,22 +111,35 @@ def reason(report: str) -> str:
     return told.strip()
 
 
-def told(cells: list[NotebookNode], report: Report, copy_: str) -> list[str]:
-    """One line for each check of a notebook, and for the first other cell that failed."""
+def told(cells: list[NotebookNode], report: Report, copy_: str, stubs: frozenset[str] = frozenset()) -> list[str]:
+    """One line for each check of a notebook, and for the first other cell that failed.
+
+    stubs: sources of the cells to fill in, as they were given out: one still like that is why its check fails.
+    """
     lines: list[str] = []
-    broken = ""
+    broken, untouched = "", False
     for number, cell in enumerate(cell for cell in cells if cell.cell_type == "code"):
         said = report.failed.get((copy_, number))
         if said is None and (copy_, number) not in report.passed:
             said = "it did not run"
+        untouched |= cell.source in stubs
         if is_check(cell):
             task = cell.source.split('"')[1]
+            if said is not None and untouched:
+                said = f"✗ {task} not yet. YOUR CODE HERE is still there."
+            untouched = False
             lines.append(f"  ✓ {task}" if said is None else
                          "\n".join("  " + line for line in (said if task in said else f"✗ {task}: {said}").split("\n")))
         elif said is not None and not broken:
             begins = cell.source.strip().split("\n")[0]
             broken = f"  ! a cell of yours stops, the one that begins with {begins!r}: {said}"
     return [*lines, *([broken] if broken else [])]
+
+
+def stubs(solution: NotebookNode) -> frozenset[str]:
+    """The cells a student has to fill in, as the student edition gives them out."""
+    return frozenset(cell.source for cell in make_exercises.student_edition(solution).cells
+                     if cell.cell_type == "code" and make_exercises.STUB in cell.source)
 
 
 @contextmanager
@@ -165,7 +181,8 @@ def _undone(paths: list[Path], copies: dict[str, NotebookNode], report: Report) 
     undone = 0
     for number, path in enumerate(paths):
         name = str(path) if [other.name for other in paths].count(path.name) > 1 else path.name
-        lines = told(copies[str(number)].cells, report, str(number)) if str(number) in copies else [
+        given = stubs(nbformat.read(solution_of(path), as_version=4)) if str(number) in copies else frozenset()
+        lines = told(copies[str(number)].cells, report, str(number), given) if str(number) in copies else [
             "  ✗ this is no notebook that can be read; `make exercises` sets it aside and gives a new one"]
         done = bool(lines) and all(line.startswith("  ✓") for line in lines)
         undone += not done
@@ -191,7 +208,9 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.reconfigure(encoding="utf-8")               # a Windows console may know no check mark
     paths = chosen(sys.argv[1:] if arguments is None else arguments)
     undone = run(paths)
-    print(f"{len(paths) - undone} of {len(paths)} notebooks done.")
+    print(f"{len(paths) - undone} of {len(paths)} notebooks done.", flush=True)
+    if undone and "MAKELEVEL" in os.environ:                   # set by make, which adds a line of its own
+        print("Nothing is broken: that work is left is all that make's \"Error 1\" says.", flush=True)
     return int(bool(undone))
 
 

@@ -32,6 +32,12 @@ def warnings(trace: Trace) -> list[str]:
             elif pool.slots != -1 and task.pool_slots > pool.slots:
                 found.append(f"{who}: it asks for {task.pool_slots} slots of pool '{shown(task.pool)}', which has "
                              f"{pool.slots}; Airflow accepts that and never runs it.")
+            executor = scenario.executor.get(task.executor)
+            staff = executor.staff(scenario.config)
+            if staff is not None and not any(worker.serves(task.queue) for worker in staff):
+                queues = [queue for worker in staff for queue in worker.queues]
+                found.append(f"{who}: no worker of {shown(executor.name)} listens to queue '{shown(task.queue)}'; Airflow "
+                             f"accepts that, and it stays queued.{nearest(task.queue, queues)}")
     for dag_id in trace._overdriven:
         found.append(f"Dag '{shown(dag_id)}': asset events would have made more than {MOST_TRIGGERED} runs of it; the rest "
                      "was left out. Dags that update each other's assets never stop.")

@@ -471,3 +471,12 @@ def test_slips_are_refused_in_one_sentence(wrong, said):
 def test_what_would_overflow_or_be_lost_is_refused(wrong, said):
     with pytest.raises(dk.DagkitError, match=said):
         wrong()
+
+
+def test_a_queue_that_no_worker_serves_is_warned_of():
+    dag = dk.Dag("d", [dk.Task("a", queue="gpuu"), dk.Task("b", queue="gpu")])
+    trace = dk.simulate(dag, executor=dk.CeleryExecutor(workers=[dk.Worker(queues=("default", "gpu"))]))
+    said = [line for line in trace.warnings if "listens to queue" in line]
+    assert said == ["task 'a': no worker of CeleryExecutor listens to queue 'gpuu'; Airflow accepts that, and it stays "
+                    "queued. Did you mean 'gpu'?"]
+    assert not any("listens" in line for line in dk.simulate(dag, executor=dk.KubernetesExecutor()).warnings)

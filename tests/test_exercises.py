@@ -313,3 +313,13 @@ def test_nbval_tells_solved_from_unsolved_and_ignores_what_was_saved(tmp_path: P
     assert f"✗ {names[0]}: not done yet\n  ✗ 1.1 not yet." in found.stdout
     assert f"✓ {names[1]}: all done\n  ✓ 2.1\n  ✓ 2.2" in found.stdout
     assert "Traceback" not in found.stdout and "1 of 2 notebooks done." in found.stdout
+
+
+def test_a_generator_without_end_comes_to_an_end():
+    def endless(_):
+        while True:
+            yield 1
+
+    with pytest.raises(trial.NotYet, match="does not come to an end"):
+        trial.bounded(endless, None)
+    assert trial.bounded(lambda: (n for n in range(3))) == [0, 1, 2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -129,7 +129,8 @@ def bounded(function: Callable[..., Any], *given: Any) -> Any:
 
     sys.settrace(count)
     try:
-        return function(*given)
+        found = function(*given)
+        return list(found) if isinstance(found, Iterator) else found      # a generator runs only now
     except _TooLong:
         raise NotYet("Your code does not come to an end.", "Is a YOUR CODE HERE left inside a loop? Otherwise: "
                      "does what the loop waits for ever change?") from None

@@ -14,8 +14,8 @@ LISTED = 4
 """Tasks at each end of the chain named in a sentence."""
 SHORT = 0.005
 """Seconds too few to speak of."""
-WORDS = {"ran": "running", "retried": "earlier tries", "slots": "for a slot", "unseen": "unseen",
-         "scheduled": "scheduled", "queued": "queued"}
+WORDS = {"ran": "running", "queued": "queued", "scheduled": "scheduled", "unseen": "unseen", "slots": "for a slot",
+         "retried": "earlier tries"}
 
 
 def actual(loaded: Any, slots: int | None = None) -> Picture:

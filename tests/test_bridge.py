@@ -29,7 +29,7 @@ def texts(node):
 def codes_in_explain():
     """Every code the reasons' modules can return: first of four, key of a table of causes, or a word beside it."""
     found = set()
-    trees = [ast.parse((ROOT / "dagkit" / name).read_text(encoding="utf-8")) 
+    trees = [ast.parse((ROOT / "dagkit" / name).read_text(encoding="utf-8"))
              for name in ("situation.py", "faulted.py", "delivered.py")]
     for node in (node for tree in trees for node in ast.walk(tree)):
         if isinstance(node, ast.Tuple) and len(node.elts) == 4:

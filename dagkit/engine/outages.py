@@ -119,10 +119,11 @@ def _is(fault: Any, executor: str, worker: Worker) -> bool:
 
 def passes(sim: Sim, now: int) -> bool:
     """Whether the scheduler gets through a pass in this tick; if not, it tries again as soon as it can."""
-    down = [fault.until for fault in sim.gates if isinstance(fault, DatabaseDown) and fault.holds(now)]
+    down = [fault for fault in sim.gates if isinstance(fault, DatabaseDown) and fault.holds(now)]
     if down:
-        if None not in down:
-            sim.calendar.look[max(down)]                  # asking puts the tick on the calendar
+        ends = [fault.until for fault in down if fault.until is not None]
+        if len(ends) == len(down):
+            sim.calendar.look[max(ends)]                  # asking puts the tick on the calendar
         return False
     at = next_pass(sim.gates, now)
     if at != now:

@@ -93,7 +93,7 @@ class Progress:
         if not is_moment(entry["at"]):
             raise DagkitError(f"note: the clock must give a moment such as 2026-03-01T10:00:00.000000Z, "
                               f"not {quoted(entry['at'])}.")
-        self._own[entry["key"]] = entry
+        self._own[str(entry["key"])] = entry
         self._save()
         return entry
 

@@ -7,7 +7,7 @@ from html import escape
 from math import log10
 from typing import Any
 
-ROW, LEFT, WIDTH, RIGHT = 18, 430, 260, 190
+ROW, LEFT, WIDTH, RIGHT = 18, 520, 260, 200
 STYLE = ("text{font:12px system-ui,sans-serif;fill:#24292f}.m{fill:#0072b2}.n{fill:#d55e00}.g{stroke:#57606a;"
          "stroke-dasharray:3 3}.b{fill:#fff}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.b{fill:#0d1117}"
          ".m{fill:#56b4e9}.n{fill:#e69f00}.g{stroke:#8b949e}}")

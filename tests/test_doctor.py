@@ -153,7 +153,7 @@ def test_report_shows_the_mending_line_under_the_problem():
 @pytest.mark.parametrize(("healthy", "code"), [(True, 0), (False, 1)])
 def test_command_line_exit_code(monkeypatch, capsys, healthy, code):
     report = Report((Check("a", "1", "" if healthy else "pip install a"),))
-    monkeypatch.setattr("dagkit.__main__.doctor", lambda: report)
+    monkeypatch.setattr(sys.modules["dagkit.doctor"], "doctor", lambda: report)
     assert main(["doctor"]) == code
     assert capsys.readouterr().out == f"{report!r}\n"
 

@@ -39,7 +39,7 @@ def test_split_and_faster_by_hand() -> None:
     table = dk.moves(dag, 2, faster={"long": 2, "short": 3}, parts={"long": 2}, slots_to=[1, 3],
                      pools={"db": (1, ["long", "short"])}).set_index("move")
     assert table["makespan"].to_dict() == {
-        "as it is": 7, "long 2 x as fast": 4, "short 3 x as fast": 7, "long in 2 parts": 7, "1 slots": 10, "3 slots": 7,
+        "as it is": 7, "long 2 x as fast": 4, "short 3 x as fast": 7, "long in 2 parts": 7, "1 slot": 10, "3 slots": 7,
         "pool db of 1 for 2 tasks": 10}
     assert table.loc["long in 2 parts", ["floor", "limit"]].tolist() == [4, "slots"]
     assert table.loc["pool db of 1 for 2 tasks", "limit"] == "pool"

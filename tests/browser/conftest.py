@@ -37,3 +37,4 @@ def lesson(browser: Any, lab: Any) -> Iterator[Any]:
 
     yield opened
     context.close()
+    lab.end_kernels()

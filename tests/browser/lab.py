@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
@@ -35,6 +36,16 @@ class Lab:
     def address(self, name: str, view: str = "doc") -> str:
         """Of a notebook: alone ("doc") or within the whole JupyterLab ("lab")."""
         return f"{self.base}/{view}/tree/notebooks/{name}.ipynb?token={self.token}"
+
+    def end_kernels(self) -> None:
+        """Kernels outlive the pages that started them; many of them make a small machine slow."""
+        asked = f"{self.base}/api/kernels"
+        headers = {"Authorization": f"token {self.token}"}
+        with urllib.request.urlopen(urllib.request.Request(asked, headers=headers), timeout=30) as answer:
+            kernels = json.load(answer)
+        for kernel in kernels:
+            urllib.request.urlopen(urllib.request.Request(f"{asked}/{kernel['id']}", headers=headers, method="DELETE"),
+                                   timeout=30).close()
 
 
 @contextmanager
@@ -82,6 +93,7 @@ def _wait_for(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
 def run_all(page: Any) -> None:
     """Run all cells of an open notebook, and wait until they have run and its widgets are there."""
     for _ in range(8):                                        # a request made before the kernel is connected is lost
+        accept_dialogs(page)
         page.locator(".jp-Notebook .jp-Cell").first.click()   # the menu acts on the notebook in focus
         page.keyboard.press("Escape")
         page.get_by_role("menuitem", name="Run", exact=True).click()
@@ -95,6 +107,13 @@ def run_all(page: Any) -> None:
         " && document.querySelectorAll('.dl-live, .dk-player').length > 0",
         timeout=90_000)
     page.wait_for_timeout(1000)
+
+
+def accept_dialogs(page: Any) -> None:
+    """A slow start may ask which kernel to use; the one proposed is right."""
+    asked = page.locator(".jp-Dialog .jp-mod-accept")
+    if asked.count():
+        asked.first.click()
 
 
 def _begins(page: Any) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.browser.lab import accept_dialogs
+
 nbformat = pytest.importorskip("nbformat", reason="jupyterlab is not installed")   # comes with it
 
 pytestmark = pytest.mark.browser
@@ -52,7 +54,7 @@ def notebook(browser: Any, lab: Any) -> Iterator[Any]:
     nbformat.write(written, lab.folder / "player.ipynb")
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     page = context.new_page()
-    page.goto(lab.address("player", "lab"))
+    page.goto(lab.address("player"))
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
     page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=60_000)
     for number in range(1 + len(SIZES)):
@@ -69,6 +71,7 @@ def run_cell(page: Any, number: int) -> None:
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(number)
     prompt = cell.locator(".jp-InputPrompt")
     for _ in range(10):
+        accept_dialogs(page)
         cell.locator(".cm-content").click()
         page.keyboard.press("Control+Enter")
         page.wait_for_timeout(500)

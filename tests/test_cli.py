@@ -116,7 +116,7 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     (["export", BIRDS, "--to", "dto"], "format 'dto' is unknown. Did you mean 'dot'"),
     (["export", BIRDS, "--to", "html"], "html is written to a file. Name it: --out PATH."),
     (["export", BIRDS, "--to", "dot", "--out", "/no/such/folder/x.dot"], "No such file or directory"),
-    (["export", BIRDS, "--to", "dot", "--out", str(ROOT)], "dagkit: export: cannot use '"),
+    (["export", BIRDS, "--to", "dot", "--out", str(ROOT)], "dagkit: export: cannot write '"),
     (["simulate", BIRDS, "--runs", "100000"], "simulate: 100,000 runs of"),
     (["simulate", BIRDS, "--outcome", "train=fail:"], "'fail:' is not an outcome"),
 ])

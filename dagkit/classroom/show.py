@@ -18,12 +18,13 @@ import traitlets
 
 from ..checks import whole
 from ..claims import interleavings, stepping
-from ..errors import DagkitError, shown
+from ..errors import DagkitError
 from ..lesson import hop_walk as walks
 from ..lesson import page as pages
 from ..lesson.ask import Question
 from ..lesson.page import Folded, Page, esc, fold, plain, rich, static
 from ..views import html_export, player
+from ..written import write
 
 HERE = Path(__file__).parent
 PIECES = {"player": player.HERE / "player.js", "steps": stepping.HERE / "steps.js", "walk": walks.HERE / "hop_walk.js"}
@@ -178,13 +179,7 @@ class Demo(anywidget.AnyWidget):
 
         Raises DagkitError if it cannot be written.
         """
-        target = Path(path)
-        try:
-            target.write_text(self.handout(), encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise DagkitError(f"to_html: cannot write '{shown(path, 200)}': {error.strerror}. "
-                              "Choose another path.") from error
-        return target
+        return write("to_html", path, self.handout())
 
     def handout(self) -> str:
         """The file to hand out, as text."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from .. import formats
 from ..errors import DagkitError, choices, nearest, shown
 from ..formats.airflow_export import export_airflow
+from ..written import write
 from . import common
 
 NAME, HELP = "export", "as Mermaid, DOT, CSV, JSON, a share line, an Airflow Dag file, an HTML replay or a Chrome trace"
@@ -42,9 +43,11 @@ def run(options: argparse.Namespace) -> int:
                           f"Known: {choices(known, 20)}.")
     found = common.loaded(options)
     if options.to in formats.WRITERS:
-        text = formats.dump(found, options.to, options.out)
+        text = formats.dump(found, options.to)
         if options.out is None:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        else:
+            write("export", options.out, text)
     elif options.out is None:
         raise DagkitError(f"export: {options.to} is written to a file. Name it: --out PATH.")
     elif options.to == "airflow":

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import DagkitError, FormatError, choices, nearest, shown
+from ..written import write
 from . import (
     airflow_json,
     airflow_runs,
@@ -187,7 +188,7 @@ def dump(dag: Any, format: str, path: Any = None, **options: Any) -> str:
         )
     text: str = WRITERS[format].write(dag.dag if isinstance(dag, Loaded) else dag, **options)
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
+        write("dump", path, text)
     return text
 
 

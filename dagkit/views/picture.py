@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import states
 from ..errors import DagkitError, shown
+from ..written import write
 from . import table as tables
 
 LABEL = 40
@@ -237,12 +238,7 @@ class Picture:
         if target.suffix not in (".svg", ".html"):
             raise DagkitError(f"picture: cannot save as '{shown(target.name)}', only as .svg or .html. "
                               "Choose one of these endings.")
-        try:
-            target.write_text(self._file(target.suffix), encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise DagkitError(f"picture: cannot write '{shown(path)}': {error.strerror}. "
-                              "Choose another path.") from error
-        return target
+        return write("picture", target, self._file(target.suffix))
 
     def _file(self, suffix: str) -> str:
         """A file of its own has no page around it to take text colour and background from."""

@@ -263,3 +263,8 @@ def test_networkx_graphs_with_other_names() -> None:
         load(json.dumps(nx.node_link_data(nx.Graph([("a", "b")]), edges="links")))
     with pytest.raises(FormatError, match="expected links between listed nodes, found a link with 'z'"):
         load('{"nodes": [{"id": "a"}], "links": [{"source": "a", "target": "z"}]}')
+
+
+def test_what_cannot_be_written_is_said(tmp_path) -> None:
+    with pytest.raises(DagkitError, match=r"dump: cannot write '.*missing.*': No such file or directory\. Choose another"):
+        dump(Dag.from_dict({"a": {}}), "json", tmp_path / "missing" / "a.json")

@@ -223,8 +223,8 @@ def _run(spec: Mapping[str, Any], plans: list[Plan], tis: int) -> Run:
     instances = dict(spec["instances"])
     _fit(len(spec["ti"]) == plan.n and _wholes(spec["ti"], tis) and _wholes(instances, plan.n)
          and all(found and _wholes(found, tis) for found in instances.values()), "runs and task instances")
-    run = Run(plan, spec["number"], 0, spec["due"])
-    run.ti, run.instances = spec["ti"], instances
+    run = Run(plan, spec["number"], spec["ti"], spec["due"], spec["due"])
+    run.instances = instances
     for name in _RUN_FIELDS:
         setattr(run, name, spec[name])
     return run

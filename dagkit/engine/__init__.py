@@ -8,8 +8,8 @@ from typing import Any
 from ..errors import DagkitError, shown
 from ..scenario import Scenario, as_scenario
 from ..states import FINISHED, REMOVED, code
-from . import changes, loss, mapping, runs, workers
-from .core import Run, Sim
+from . import changes, loss, mapping, order, runs, workers
+from .core import Sim
 from .plan import Plan
 from .script import Script, readings
 from .tick import tick
@@ -52,11 +52,11 @@ def prepare(scenario: Scenario) -> Sim:
     workers.prepare(sim)
     for plan in plans:
         _add_runs(sim, plan)
-    sim.rank_all()
+    order.fix(sim)
     for run in sim.runs if any(plan.mapped for plan in plans) else ():
         mapping.expand_literals(sim, run)
         for ti in (ti for t in range(run.plan.n) for ti in run.tis(t)):
-            sim.rank[ti] = sim.rank_of(ti)  # type: ignore[index]
+            sim.rank[ti] = order.rank_of(sim, ti)  # type: ignore[index]
             mapping.recount(sim, ti)
     if scenario.initial:
         _force(sim, {label: code(state) for label, state in scenario.initial.items()})
@@ -66,12 +66,9 @@ def prepare(scenario: Scenario) -> Sim:
 
 
 def _add_runs(sim: Sim, plan: Plan) -> None:
-    queue: deque[Run] = deque()
+    queue = deque(sim.add_runs(plan, sim.scenario.runs[plan.dag.dag_id].due()))
     before = None
-    for number, (due, logical) in enumerate(sim.scenario.runs[plan.dag.dag_id].due()):
-        run = sim.add_run(plan, number, due)
-        run.logical = logical, number
-        queue.append(run)
+    for run in queue:
         if run.due not in sim.calendar.source:
             sim.calendar.source[run.due].append(runs.due)
         if before is not None:

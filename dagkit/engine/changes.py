@@ -11,6 +11,7 @@ from ..states import ACTIVE, EXECUTION, FINISHED, NONE, REMOVED, RESTARTING, RUN
 from . import limits, mapping, runs, waiting, workers
 from .ending import leave, stop, wait_for_retry
 from .limits import needs_of
+from .order import rank_of
 from .plan import Plan
 from .script import Script, known, readings
 from .seen import seen
@@ -138,7 +139,6 @@ def _new_definitions(sim: Sim) -> None:
 
 def _follow(sim: Sim, run: Run, old: Plan, new: Plan) -> None:
     tis = []
-    sim.rank = [sim.rank_of(ti) for ti in range(len(sim.state))]
     for task, task_id in enumerate(old.ids):
         if task_id not in new.index:
             for ti in run.tis(task):
@@ -154,13 +154,13 @@ def _follow(sim: Sim, run: Run, old: Plan, new: Plan) -> None:
             tis.append(mapping.new_ti(sim, run))
             sim.joined[tis[-1]] = sim.now
     _unready(sim, run)
-    run.plan, run.ti, run.instances, run.heads = new, tis, instances, {}
+    run.plan, run.ti, run.instances = new, tis, instances
     for task in range(new.n):
         for ti in run.tis(task):
             sim.task_of[ti] = task
     for task in range(new.n):
         for ti in run.tis(task):
-            sim.rank[ti] = sim.rank_of(ti)
+            sim.rank[ti] = rank_of(sim, ti)  # type: ignore[index]
             mapping.recount(sim, ti)
             if sim.state[ti] not in FINISHED:
                 sim.look_at(ti)
@@ -172,8 +172,7 @@ def _unready(sim: Sim, run: Run) -> None:
     for ti, state in _open(sim, run):
         if state in ACTIVE:
             limits.give_back(sim.limits, _places(sim, ti, run, state))
-    for head in run.heads.values():
-        head.ready, head.key = [], None
+    limits.forget(sim, run)
 
 
 def _ready_again(sim: Sim, run: Run) -> None:

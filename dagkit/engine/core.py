@@ -1,7 +1,7 @@
 """What a simulation remembers while it runs: a few columns per task instance (TI), and the record of what happened.
 
-A TI is a number. A run that starts out owns a range of them, one per task number; instances of mapped tasks are
-appended when they appear.
+A TI is a number. Those that are there from the start are numbered in the order of every walk: Dag, task, run. Mapped
+instances, and runs made by asset events, are appended when they appear.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ class Run:
 
     ti: TI by task number. instances: for expanded mapped tasks, their TIs by map index. left: unfinished TIs.
     due, started, ended: ticks. triggered: made by an asset event.
-    logical: its place in time, for priority ties. heads: see limits.
+    logical: its place in time, which breaks ties of priority; turn: the same as a part of a ready key.
+    heads: see limits.
     """
 
-    __slots__ = ("plan", "number", "ti", "instances", "left", "state", "due", "started", "ended", "logical", "heads",
-                 "cause", "triggered", "deadline", "history")
+    __slots__ = ("plan", "number", "ti", "instances", "left", "state", "due", "started", "ended", "logical", "turn",
+                 "heads", "cause", "triggered", "deadline", "history")
 
-    def __init__(self, plan: Plan, number: int, first: int, due: int):
-        self.plan, self.number, self.due, self.logical = plan, number, due, (due, number)
-        self.ti: Sequence[int] = range(first, first + plan.n)
+    def __init__(self, plan: Plan, number: int, ti: Sequence[int], due: int, logical: int):
+        self.plan, self.number, self.ti, self.due, self.logical = plan, number, ti, due, (logical, number)
+        self.turn = 0
         self.instances: dict[int, list[int]] = {}
         self.left = plan.n
         self.state = "queued"
@@ -73,6 +74,8 @@ class Sim:
 
     def __init__(self, scenario: Scenario, plans: list[Plan]):
         self.given = self.scenario = scenario            # as given, and as changed on the way
+        self.grows = (any(plan.mapped or plan.dag.assets for plan in plans)     # TIs may appear on the way
+                      or any({"dag", "tasks"} & set(change) for _, change in scenario.changes))
         self.plans = plans
         self.cascade = scenario.config.pacing == "lesson"
         self.now = 0
@@ -82,6 +85,7 @@ class Sim:
         self.task_of = array("I")
         self.run_of: list[Run] = []
         self.rank: Sequence[int] = range(0)
+        self.weight_bit = 0
         self.map_index: dict[int, int] = {}
         self.born: dict[int, int] = {}                 # mapped TIs: the tick they appeared
         self.runs: list[Run] = []
@@ -217,24 +221,17 @@ class Sim:
         index = self.map_index.get(ti)
         return self.run_of[ti].plan.ids[self.task_of[ti]] + ("" if index is None else f"[{index}]")
 
-    def add_run(self, plan: Plan, number: int, due: int) -> Run:
-        run = Run(plan, number, len(self.state), due)
-        self.runs.append(run)
-        self.state.extend(bytes((NONE,)) * plan.n)
-        self.tries.extend([0] * plan.n)
-        self.pending.extend(plan.countdown)
-        self.task_of.extend(plan.numbers)
-        self.run_of.extend([run] * plan.n)
-        return run
-
-    def rank_all(self) -> None:
-        """Fix the order of every walk: Dag as given, task order, map index, run. One plain run is its own order."""
-        self.rank = range(len(self.state))
-        if len(self.runs) > len(self.plans) or self.assets or any(plan.mapped for plan in self.plans):
-            self.rank = [self.rank_of(ti) for ti in range(len(self.state))]
-
-    def rank_of(self, ti: int) -> int:
-        run = self.run_of[ti]
-        index = self.map_index.get(ti, -1) + 1
-        return ((((run.plan.number << 24 | self.task_of[ti]) << 24 | index) << 24 | run.number) << 40) | ti
-
+    def add_runs(self, plan: Plan, due: Sequence[tuple[int, int]], first: int = 0) -> list[Run]:
+        """Runs of one Dag, as (tick due, tick of the logical date), numbered from ``first``, with all their TIs."""
+        start, count = len(self.state), len(due)
+        size = count * plan.n
+        made = [Run(plan, first + i, range(start + i, start + size, count) if plan.n else (), tick, logical)
+                for i, (tick, logical) in enumerate(due)]
+        self.runs += made
+        self.state.extend(bytes((NONE,)) * size)
+        self.tries.extend([0] * size)
+        for task, left in enumerate(plan.countdown):
+            self.pending += [left] * count
+            self.task_of.extend([task] * count)
+        self.run_of += made * plan.n
+        return made

@@ -2,19 +2,19 @@
 
 Every knob (a pool, max_active_tasks, parallelism, ...) is one *limit*: a number in use and a cap. TIs of one run
 whose tasks every limit treats alike share a *head*; only its first TI is ever asked. A head that is refused is
-parked at the limit that refused it, and asked again when something is given back there. So the cost follows the
-TIs that move, never the TIs that wait.
+parked at a *gate* of the limit that refused it, and asked again when something is given back there. So the cost
+follows the TIs that move, never the TIs that wait.
 """
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
-from itertools import count
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..scenario import Scenario
 from ..states import EXECUTION, QUEUED, SCHEDULED
-from .plan import MASK, Plan
+from .order import MASK, ready_key
+from .plan import Plan
 
 if TYPE_CHECKING:
     from .core import Run, Sim
@@ -32,20 +32,23 @@ class LimitName(NamedTuple):
 
 
 class Limits:
-    """All limits of a simulation as columns, indexed by limit number."""
+    """All limits of a simulation as columns, indexed by limit number.
+
+    walk: heap of the keys under which heads are to be asked in this pass. A key whose head has moved on is void.
+    given_back: limits with gates where places became free since the last pass.
+    """
 
     def __init__(self) -> None:
         self.used: list[int] = []
         self.cap: list[float] = []
         self.names: list[LimitName] = []
         self.number: dict[LimitName, int] = {}
-        self.parked: list[dict[int, list[Any]] | None] = []   # per limit: places needed -> heap of (key, head)
-        self.given_back: set[int] = set()                     # limits with parked heads where places became free
-        self.placed = count()
+        self.gates: list[dict[int, Gate]] = []                # per limit, by places needed
+        self.given_back: set[int] = set()
+        self.walk: list[int] = []
         self.left: set[int] = set()                           # TIs that left scheduled, but still lie in their head
-        self.open: set[tuple[int, int]] = set()               # for the window: gates of which a head may be in the walk
+        self.open: dict[Gate, None] = {}                      # for the window: gates with a head that may be in the walk
         self.first_refused: dict[int, int] = {}               # limits that refused a TI: the first tick
-        self.walk: list[Any] = []                             # heap of (key, head, gate) to be asked in this pass
 
     def add(self, name: LimitName, cap: float) -> int:
         """The number of the limit called ``name``, made on first use."""
@@ -54,7 +57,7 @@ class Limits:
             self.names.append(name)
             self.used.append(0)
             self.cap.append(cap)
-            self.parked.append(None)
+            self.gates.append({})
         return self.number[name]
 
     def refusals(self) -> list[tuple[LimitName, int]]:
@@ -63,25 +66,46 @@ class Limits:
 
     def resize(self, number: int, cap: float) -> None:
         self.cap[number] = cap
-        if self.parked[number]:
+        self.ask_again(number)
+
+    def ask_again(self, number: int) -> None:
+        """Heads parked at a limit may fit now."""
+        if self.gates[number]:
             self.given_back.add(number)
+
+    def gate(self, number: int, need: int) -> Gate:
+        gate = self.gates[number].get(need)
+        if gate is None:
+            gate = self.gates[number][need] = Gate(number, need)
+        return gate
+
+
+class Gate:
+    """Where heads wait for the same number of places of one limit: a heap of the keys under which they wait."""
+
+    __slots__ = ("number", "need", "keys")
+
+    def __init__(self, number: int, need: int):
+        self.number, self.need = number, need
+        self.keys: list[int] = []
 
 
 class Head:
     """The scheduled TIs of one class in one run, first one on top.
 
     needs: (limit, places) a queued or running TI holds. keeps: those it still holds while it is deferred.
-    ready: heap of ready keys (weight, then map_index, then task order; the TI's number in the low bits).
-    key: where its first TI stands in the walk over all heads; parked_at: the gate (limit, places) it waits at.
+    ready: heap of ready keys. key: the one under which the head stands in the walk or at ``gate``, where it is parked
+    (None: in the walk, or empty). via: the gate it was called from, on behalf of all that are parked there.
     """
 
-    __slots__ = ("run", "cls", "needs", "keeps", "ready", "key", "parked_at")
+    __slots__ = ("run", "cls", "needs", "keeps", "ready", "key", "gate", "via")
 
     def __init__(self, run: Run, cls: int, needs: tuple[tuple[int, int], ...], keeps: tuple[tuple[int, int], ...]):
         self.run, self.cls, self.needs, self.keeps = run, cls, needs, keeps
         self.ready: list[int] = []
-        self.key: Any = None
-        self.parked_at: tuple[int, int] | None = None
+        self.key: int | None = None
+        self.gate: Gate | None = None
+        self.via: Gate | None = None
 
 
 class Need(NamedTuple):
@@ -125,33 +149,25 @@ def head_of(sim: Sim, run: Run, cls: int) -> Head:
 
 def make_ready(sim: Sim, ti: int, run: Run, task: int) -> None:
     """A TI became scheduled: it joins its head, and the walk if it is now that head's first."""
-    plan = run.plan
-    head = run.heads.get(plan.cls[task]) or head_of(sim, run, plan.cls[task])
-    ready_key = plan.ready_key(task, sim.map_index.get(ti, -1), ti)
-    ready = head.ready
-    if ti in sim.limits.left:
-        sim.limits.left.discard(ti)
-        if ready_key in ready:                        # skipped or cleared, and scheduled again before its turn
+    cls = run.plan.cls[task]
+    head = run.heads.get(cls) or head_of(sim, run, cls)
+    key, ready, left = ready_key(sim, ti, run, task), head.ready, sim.limits.left
+    if left and ti in left:
+        left.discard(ti)
+        if key in ready:                              # skipped or cleared, and scheduled again before its turn
             return
-    heappush(ready, ready_key)
-    if ready[0] == ready_key:
-        place(sim, head)
+    heappush(ready, key)
+    if ready[0] == key:
+        place(sim.limits, head)
 
 
-def place(sim: Sim, head: Head) -> None:
+def place(limits: Limits, head: Head) -> None:
     """(Re)place a head in the walk, or at the gate where it is parked, under the key of its first TI."""
-    if not head.ready:
-        head.key = None
-        return
-    ti = head.ready[0] & MASK
-    weight = head.run.plan.weight[sim.task_of[ti]]
-    number = next(sim.limits.placed)              # no two keys are equal, so heads themselves are never compared
-    key = head.key = (-weight, head.run.logical, sim.map_index.get(ti, -1), sim.rank[ti], number)
-    gate = head.parked_at
-    if gate is None:
-        heappush(sim.limits.walk, (key, head, None))
+    if head.ready:
+        key = head.key = head.ready[0]
+        heappush(limits.walk if head.gate is None else head.gate.keys, key)
     else:
-        heappush(sim.limits.parked[gate[0]][gate[1]], (key, head))  # type: ignore[index]
+        head.key = None
 
 
 def take(limits: Limits, places: tuple[tuple[int, int], ...]) -> None:
@@ -161,26 +177,45 @@ def take(limits: Limits, places: tuple[tuple[int, int], ...]) -> None:
 
 def give_back(limits: Limits, places: tuple[tuple[int, int], ...]) -> None:
     """A TI leaves its places; heads parked there are asked again in this pass."""
-    used, parked, given_back = limits.used, limits.parked, limits.given_back
+    used, gates = limits.used, limits.gates
     for number, need in places:
         used[number] -= need
-        if parked[number]:
-            given_back.add(number)
+        if gates[number]:
+            limits.given_back.add(number)
 
 
-def paused_gate(sim: Sim, head: Head) -> tuple[int, int] | None:
+def paused_gate(sim: Sim, head: Head) -> Gate | None:
     """Where the heads of a paused Dag are parked: a limit without places."""
     if not sim.paused or head.run.plan.dag.dag_id not in sim.paused:
         return None
-    return sim.limits.add(LimitName("paused", head.run.plan.dag.dag_id), 0), 1
+    return sim.limits.gate(sim.limits.add(LimitName("paused", head.run.plan.dag.dag_id), 0), 1)
 
 
-def reopen(limits: Limits) -> None:
-    """Where places were given back since the last pass, the heads parked there are asked again."""
-    for number in sorted(limits.given_back):
-        for need in sorted(limits.parked[number] or ()):
-            pull(limits, (number, need))
-    limits.given_back.clear()
+def head_at(sim: Sim, key: int) -> Head:
+    """The head that a key belongs to (or did)."""
+    ti = key & MASK
+    run = sim.run_of[ti]
+    return run.heads[run.plan.cls[sim.task_of[ti]]]
+
+
+def forget(sim: Sim, run: Run) -> None:
+    """All heads of a run are gone: no key in the walk or at a gate is theirs."""
+    for keys in (sim.limits.walk, *(gate.keys for gates in sim.limits.gates for gate in gates.values())):
+        keys[:] = [key for key in keys if sim.run_of[key & MASK] is not run]
+        heapify(keys)
+    run.heads = {}
+
+
+def call(sim: Sim, gate: Gate) -> None:
+    """The first head parked at a gate joins the walk on behalf of all that are parked there."""
+    keys = gate.keys
+    while keys:
+        key = heappop(keys)
+        head = head_at(sim, key)
+        if head.key == key and head.gate is gate:
+            head.gate, head.via = None, gate
+            heappush(sim.limits.walk, key)
+            return
 
 
 def admit(sim: Sim) -> list[int]:
@@ -190,62 +225,52 @@ def admit(sim: Sim) -> list[int]:
     not stop the walk: a smaller or less important one behind it may still fit (there is no reservation). Returns the
     TIs queued, in order.
     """
-    limits, state = sim.limits, sim.state
-    walk, used, cap = limits.walk, limits.used, limits.cap
-    if limits.given_back:
-        reopen(limits)
+    limits, walk = sim.limits, sim.limits.walk
+    for number in limits.given_back:
+        for gate in limits.gates[number].values():
+            call(sim, gate)
+    limits.given_back.clear()
     queued: list[int] = []
     while walk:
-        key, head, gate = heappop(walk)
-        if head.key is not key:
+        key = heappop(walk)
+        head = head_at(sim, key)
+        if head.key != key or head.gate is not None:
             continue                                           # an older entry of a head that has moved on
-        ready, refused = head.ready, paused_gate(sim, head)
-        if refused is None and ready and state[ready[0] & MASK] == SCHEDULED:
-            # Then nobody else can come first: no other head walks, and none is parked behind this one.
-            alone = not walk and (gate is None or not (limits.parked[gate[0]] or {}).get(gate[1]))
-            while refused is None:
-                for number, need in head.needs:
-                    if used[number] + need > cap[number]:
-                        refused = number, need
-                        break
-                else:
-                    ti = heappop(ready) & MASK
-                    for number, need in head.needs:
-                        used[number] += need
-                    state[ti] = QUEUED
-                    queued.append(ti)
-                    if not alone or not ready or state[ready[0] & MASK] != SCHEDULED:
-                        break
-        while ready and state[ready[0] & MASK] != SCHEDULED:
-            heappop(ready)                                     # skipped or cleared while it waited
+        via, head.via = head.via, None
+        refused = ask(sim, head, queued, alone=not walk and not (via and via.keys))
         if refused is not None:
-            park(limits, head, refused)
-            limits.first_refused.setdefault(refused[0], sim.now)
-        place(sim, head)
-        if gate is not None and gate != refused:
-            pull(limits, gate)
+            head.gate = refused
+            limits.first_refused.setdefault(refused.number, sim.now)
+        place(limits, head)
+        if via is not None and via is not refused:
+            call(sim, via)
     return queued
 
 
-def park(limits: Limits, head: Head, gate: tuple[int, int]) -> None:
-    number, need = gate
-    parked = limits.parked[number]
-    if parked is None:
-        parked = limits.parked[number] = {}
-    parked.setdefault(need, [])
-    head.parked_at = gate
-
-
-def pull(limits: Limits, gate: tuple[int, int]) -> None:
-    """The first head parked at a gate joins the walk on behalf of all that are parked there."""
-    number, need = gate
-    heap = (limits.parked[number] or {}).get(need)
-    while heap:
-        key, head = heappop(heap)
-        if head.key is key and head.parked_at == gate:
-            head.parked_at = None
-            heappush(limits.walk, (key, head, gate))
+def ask(sim: Sim, head: Head, queued: list[int], *, alone: bool) -> Gate | None:
+    """Queue the head's first TI, and those behind it while nobody else can come first. Returns the gate that refused."""
+    limits, state, ready, needs = sim.limits, sim.state, head.ready, head.needs
+    used, cap = limits.used, limits.cap
+    refused = paused_gate(sim, head) if sim.paused else None
+    while ready and refused is None:
+        ti = ready[0] & MASK
+        if state[ti] != SCHEDULED:                             # skipped or cleared while it waited
+            heappop(ready)
+            if alone:
+                continue
             break
-    if heap is not None and not heap:
-        limits.parked[number].pop(need, None)  # type: ignore[union-attr]
-        limits.open.discard(gate)
+        for number, need in needs:
+            if used[number] + need > cap[number]:
+                refused = limits.gate(number, need)
+                break
+        else:
+            for number, need in needs:
+                used[number] += need
+            heappop(ready)
+            state[ti] = QUEUED
+            queued.append(ti)
+            if not alone:
+                break
+    while ready and state[ready[0] & MASK] != SCHEDULED:
+        heappop(ready)
+    return refused

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from ..errors import DagkitError, shown
 from ..states import FAILED, FINISHED, NONE, REMOVED, SCHEDULABLE, SKIPPED, SUCCESS, UPSTREAM_FAILED
 from . import decide, ending
-from .plan import MASK, Plan
+from .order import MASK, rank_of
+from .plan import Plan
 
 if TYPE_CHECKING:
     from .core import Run, Sim
@@ -145,7 +146,7 @@ def expand(sim: Sim, ti: int) -> bool:
     run.instances[task] = [ti]
     sim.map_index[ti] = 0
     sim.born[ti] = sim.now
-    sim.rank[ti] = sim.rank_of(ti)  # type: ignore[index]
+    sim.rank[ti] = rank_of(sim, ti)  # type: ignore[index]
     _grow(sim, run, task, count)
     for wi in run.instances[task]:
         recount(sim, wi)
@@ -170,7 +171,7 @@ def _grow(sim: Sim, run: Run, task: int, count: int) -> None:
         new = new_ti(sim, run, task)
         sim.map_index[new] = index
         sim.born[new] = sim.now
-        sim.rank[new] = sim.rank_of(new)  # type: ignore[index]
+        sim.rank[new] = rank_of(sim, new)  # type: ignore[index]
         instances.append(new)
     for d in run.plan.down[task]:
         for di in run.tis(d):
@@ -185,9 +186,7 @@ def new_ti(sim: Sim, run: Run, task: int = 0) -> int:
     sim.pending.append(0)
     sim.task_of.append(task)
     sim.run_of.append(run)
-    if not isinstance(sim.rank, list):
-        sim.rank = [sim.rank_of(i) for i in range(ti)]
-    sim.rank.append(0)
+    sim.rank.append(0)  # type: ignore[attr-defined]
     run.left += 1
     return ti
 

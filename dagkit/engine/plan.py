@@ -21,8 +21,6 @@ OUTCOMES = (SUCCESS, FAILED, UPSTREAM_FAILED, SKIPPED, REMOVED)
 DECIDED = 1 << 40
 """Subtracted from a task's countdown by an upstream outcome that decides its trigger rule at once."""
 STARTS_EARLY = frozenset({"one_success", "one_failed", "one_done", "always"})
-MASK = (1 << 40) - 1
-"""The low bits of an order key hold the TI's number."""
 
 
 class Plan:
@@ -52,10 +50,8 @@ class Plan:
         self.countdown = [0 if rule == "always" else len(up) for rule, up in zip(self.rule, self.up, strict=True)]
         self.roots = array("I", [t for t, left in enumerate(self.countdown) if not left])
         self.step = _steps(self.rule)
-        self.numbers = range(self.n)
         self._classes()
         self._relations()
-        self._order_keys()
 
     def _classes(self) -> None:
         """Tasks that every limit treats alike form a class; only one of a class need be asked whether it fits."""
@@ -108,15 +104,6 @@ class Plan:
         """The scenario gives these tasks durations by label."""
         self.timed |= tasks
         self.odd_length |= tasks
-
-    def _order_keys(self) -> None:
-        """turn: the rank of each task's weight, heaviest first; see ``ready_key``."""
-        distinct = {w: i for i, w in enumerate(sorted(set(self.weight), reverse=True))}
-        self.turn = [distinct[w] for w in self.weight]
-
-    def ready_key(self, task: int, map_index: int, ti: int) -> int:
-        """Orders the ready TIs of one class in one run: by weight, map index (-1: none), task, and the TI itself."""
-        return (((self.turn[task] << 24 | map_index + 1) << 24 | task) << 40) | ti
 
 
 def _steps(rules: Sequence[str]) -> dict[int, list[int]]:

@@ -10,6 +10,7 @@ from ..states import AWAITING_INPUT, CODE, DEFERRED, FAILED, FINISHED, NONE, REM
 from .calendar import LAST_TICK
 from .ending import stop
 from .limits import LimitName
+from .order import rank_of, turn_of
 
 if TYPE_CHECKING:
     from .core import Run, Sim
@@ -72,8 +73,8 @@ def unpause(sim: Sim, dag_id: str) -> None:
     sim.stirred = True
     sim.pauses.append((sim.now, dag_id, ""))
     number = sim.limits.number.get(LimitName("paused", dag_id))
-    if number is not None and sim.limits.parked[number]:
-        sim.limits.given_back.add(number)
+    if number is not None:
+        sim.limits.ask_again(number)
     for run in sim.runs:
         if run.plan.dag.dag_id == dag_id and run.state == "running":
             for task in range(run.plan.n):
@@ -108,9 +109,9 @@ def _triggered(sim: Sim, plan: Plan) -> None:
         sim.overdriven.add(plan.dag.dag_id)
         return
     sim.made[plan.number] += 1
-    run = sim.add_run(plan, number, sim.now)
-    run.triggered = True
-    sim.rank.extend(sim.rank_of(ti) for ti in run.ti)  # type: ignore[attr-defined]
+    run, = sim.add_runs(plan, [(sim.now, sim.now)], number)
+    run.triggered, run.turn = True, turn_of(run)
+    sim.rank.extend(rank_of(sim, ti) for ti in run.ti)  # type: ignore[attr-defined]
     sim.waiting_runs[plan.number].append(run)
     before = sim.latest.get(plan.number)
     sim.latest[plan.number] = run

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..states import NONE, QUEUED, RUNNING, SCHEDULED, SUCCESS, UP_FOR_RESCHEDULE
 from . import decide, ending, limits, mapping, outages, runs, window, workers
-from .plan import MASK
+from .order import MASK
 
 if TYPE_CHECKING:
     from .core import Sim
@@ -82,36 +82,41 @@ def evaluate(sim: Sim) -> None:
     """
     while True:
         runs.update(sim)
-        first, sim.looks, before = sorted(sim.looks), [], len(sim.event_new)
-        for ti, verdict in _verdicts(sim, first):
+        before = len(sim.event_new)
+        for ti, verdict in in_turn(sim) if sim.cascade else at_once(sim):
             if verdict == "run":
                 schedule(sim, ti)
             elif verdict != "wait":
                 decide.set_state(sim, ti, verdict)
-        if not (sim.cascade and (sim.looks or sim.ended_runs or runs.stuck(sim))):
+        more = sim.looks or sim.ended_runs or runs.stuck(sim)
+        if not (sim.cascade and more):
             break
     if not sim.cascade:
         runs.after_pass(sim, before)
-    if sim.looks or sim.ended_runs or runs.stuck(sim):
-        sim.calendar.look[sim.now + 1]                    # seen in the next pass
+        if sim.looks or sim.ended_runs or runs.stuck(sim):
+            sim.calendar.look[sim.now + 1]                # seen in the next pass
 
 
-def _verdicts(sim: Sim, first: list[int]) -> Iterator[tuple[int, str]]:
-    if sim.cascade:
-        return ((ti, decide.verdict(sim, ti)) for ti in _merged(first, sim.looks))
-    # A TI counts once however many of its upstreams changed; mapped tasks expand within the pass.
-    decided = [(ti, decide.verdict(sim, ti)) for ti in (key & MASK for key in dict.fromkeys(first))]
-    return mapping.with_new_instances(sim, decided)
-
-
-def _merged(first: list[int], later: list[int]) -> Iterator[int]:
-    """The TIs of ``first`` in order, and those pushed on the heap ``later`` meanwhile, merged."""
-    for key in first:
-        while later and later[0] < key:
-            yield heappop(later) & MASK
-        yield key & MASK
+def in_turn(sim: Sim) -> Iterator[tuple[int, str]]:
+    """Each TI to look at and its verdict, in order; those that a verdict before it gave cause to look at included."""
+    first, sim.looks = sorted(sim.looks), (later := [])
+    for rank in first:
+        while later and later[0] < rank:
+            ti = heappop(later) & MASK
+            yield ti, decide.verdict(sim, ti)
+        ti = rank & MASK
+        yield ti, decide.verdict(sim, ti)
     while later:
-        yield heappop(later) & MASK
+        ti = heappop(later) & MASK
+        yield ti, decide.verdict(sim, ti)
+
+
+def at_once(sim: Sim) -> Iterator[tuple[int, str]]:
+    """The verdicts on the states at the start of the pass. A TI counts once however many of its upstreams changed;
+    mapped tasks expand within the pass."""
+    first, sim.looks = sorted(set(sim.looks)), []
+    decided = [(ti, decide.verdict(sim, ti)) for ti in map(MASK.__and__, first)]
+    return mapping.with_new_instances(sim, decided)
 
 
 def schedule(sim: Sim, ti: int) -> None:

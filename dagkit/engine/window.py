@@ -8,8 +8,8 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from ..states import QUEUED, SCHEDULED
-from .limits import Head, LimitName, Limits, park, paused_gate, place, pull
-from .plan import MASK
+from .limits import Gate, Head, LimitName, call, head_at, paused_gate, place
+from .order import MASK
 from .selection import Key, Row, hidden, max_tis, select
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def admit(sim: Sim) -> list[int]:
     """The TIs one pass of Airflow's critical section queues, in order."""
     limits, config = sim.limits, sim.scenario.config
-    _reopen(limits)
+    _reopen(sim)
     parallelism = limits.number.get(LimitName("parallelism", ""))
     held = limits.used[parallelism] if parallelism is not None else 0
     size = max_tis(config.max_tis_per_query, config.parallelism * config.schedulers, held, _open_slots(sim))
@@ -45,10 +45,11 @@ def _from_one_head(sim: Sim, size: int) -> list[int]:
     The rows behind them ask for the same and would be refused, so they need not be read. [] where this does not hold.
     """
     limits = sim.limits
-    key, head, gate = limits.walk[0]
-    if len(limits.walk) > 1 or head.key is not key or paused_gate(sim, head) is not None:
+    head = head_at(sim, limits.walk[0])
+    if len(limits.walk) > 1 or head.key != limits.walk[0] or head.gate is not None or paused_gate(sim, head) is not None:
         return []
-    if gate is not None and (limits.parked[gate[0]] or {}).get(gate[1]):
+    via = head.via
+    if via is not None and via.keys:
         return []
     used, cap = limits.used, limits.cap
     room = min([size, *((cap[number] - used[number]) // places for number, places in head.needs if places)])
@@ -61,19 +62,21 @@ def _from_one_head(sim: Sim, size: int) -> list[int]:
         for number, places in head.needs:
             used[number] += places * len(queued)
         limits.walk.clear()
-        place(sim, head)
-        if gate is not None:
-            pull(limits, gate)
+        head.via = None
+        place(limits, head)
     return queued
 
 
-def _reopen(limits: Limits) -> None:
+def _reopen(sim: Sim) -> None:
     """As for a full walk; and the gates that the last pass left open may have a more important head by now."""
+    limits = sim.limits
     for number in limits.given_back:
-        limits.open.update((number, need) for need in limits.parked[number] or ())
+        limits.open.update(dict.fromkeys(limits.gates[number].values()))
     limits.given_back.clear()
-    for gate in sorted(limits.open):
-        pull(limits, gate)
+    for gate in limits.open:
+        call(sim, gate)
+    for gate in [gate for gate in limits.open if not gate.keys]:
+        del limits.open[gate]
 
 
 def _open_slots(sim: Sim) -> Iterator[float]:
@@ -113,35 +116,36 @@ class Table:
         sim, limits = self.sim, self.sim.limits
         walk, state = limits.walk, sim.state
         while walk:
-            key, head, gate = heappop(walk)
-            if head.key is not key:
+            key = heappop(walk)
+            head = head_at(sim, key)
+            if head.key != key or head.gate is not None:
                 continue
-            ready, first = head.ready, head.ready[:1]
+            via, head.via = head.via, None
+            ready = head.ready
             while ready and state[ready[0] & MASK] != SCHEDULED:
                 heappop(ready)                                 # skipped or cleared while it waited
-            if ready[:1] != first:
-                place(sim, head)                               # under the key of the TI that is first now
-                if gate is not None:
-                    pull(limits, gate)
+            if ready[:1] != [key]:
+                place(limits, head)                            # under the key of the TI that is first now
+                if via is not None:
+                    call(sim, via)
                 continue
             full = paused_gate(sim, head) or self._known_full(head)
-            if gate is not None and ready and gate == full:
-                limits.open.discard(gate)      # still shut, and so it is for all that wait there
-            elif gate is not None:
-                pull(limits, gate)
-            if full is not None and ready:
-                park(limits, head, full)
-                limits.first_refused.setdefault(full[0], sim.now)
-            elif ready:
-                ready_key = heappop(ready)
-                ti = ready_key & MASK
-                plan, task = head.run.plan, sim.task_of[ti]
-                self.rows.append((Row(ti, plan.dag.dag_id, id(head.run), plan.ids[task], plan.classes[head.cls][0],
-                                      head.needs[1:]), head, ready_key))
-                place(sim, head)
-                yield True
+            if via is not None:
+                if full is via:
+                    limits.open.pop(via, None)     # still shut, and so it is for all that wait there
+                else:
+                    call(sim, via)
+            if full is not None:
+                head.gate = full
+                limits.first_refused.setdefault(full.number, sim.now)
+                place(limits, head)
                 continue
-            place(sim, head)
+            ti = heappop(ready) & MASK
+            plan, task = head.run.plan, sim.task_of[ti]
+            self.rows.append((Row(ti, plan.dag.dag_id, id(head.run), plan.ids[task], plan.classes[head.cls][0],
+                                  head.needs[1:]), head, key))
+            place(limits, head)
+            yield True
 
     def put_back(self, taken: set[int]) -> None:
         """Rows that were taken count for parallelism; those only read go back to their heads."""
@@ -154,12 +158,12 @@ class Table:
                 heappush(head.ready, ready_key)
                 touched[id(head)] = head
         for head in touched.values():
-            place(self.sim, head)
+            place(self.sim.limits, head)
 
-    def _known_full(self, head: Head) -> tuple[int, int] | None:
+    def _known_full(self, head: Head) -> Gate | None:
         """What the query itself filters: a run at max_active_tasks, a known pool without an open slot."""
         limits, (pool, of_run) = self.sim.limits, head.needs[1:3]
         if limits.used[of_run[0]] >= limits.cap[of_run[0]]:
-            return of_run[0], 1
+            return limits.gate(of_run[0], 1)
         known = head.run.plan.classes[head.cls][0] in self.sim.scenario.pools
-        return (pool[0], 1) if known and limits.used[pool[0]] >= limits.cap[pool[0]] else None
+        return limits.gate(pool[0], 1) if known and limits.used[pool[0]] >= limits.cap[pool[0]] else None

@@ -172,7 +172,7 @@ def _unready(sim: Sim, run: Run) -> None:
     for ti, state in _open(sim, run):
         if state in ACTIVE:
             limits.give_back(sim.limits, _places(sim, ti, run, state))
-    limits.forget(sim, run)
+    limits.forget(sim.limits, run)
 
 
 def _ready_again(sim: Sim, run: Run) -> None:

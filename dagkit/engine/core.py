@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from heapq import heappush
+from heapq import heapify, heappush
+from itertools import chain
 from typing import Any
 
 from ..executors import Worker
@@ -22,6 +23,8 @@ from .plan import Plan
 from .script import Script
 from .waiting import Waits
 from .workers import Floor
+
+CODE_BYTE = [bytes((code,)) for code in range(256)]
 
 
 class Run:
@@ -61,6 +64,10 @@ class Run:
     def state_at(self, tick: int) -> str:
         """queued, running, success or failed at the end of a tick. A cleared run is queued again."""
         return next((state for since, state in reversed(self.history) if since <= tick), "queued")
+
+    def tis_of(self, tasks: Iterable[int]) -> Iterable[int]:
+        """The TIs of some tasks."""
+        return chain.from_iterable(map(self.tis, tasks)) if self.instances else map(self.ti.__getitem__, tasks)
 
     def tis(self, task: int) -> Sequence[int]:
         """The TIs of a task: one, or all its mapped instances."""
@@ -160,7 +167,7 @@ class Sim:
     def record_all(self, tis: list[int], new: int) -> None:
         """The same change for many TIs whose state column is already set."""
         self.event_ti.extend(tis)
-        self.event_new.extend(bytes((new,)) * len(tis))
+        self.event_new += CODE_BYTE[new] * len(tis)
 
     def in_order(self, tis: list[int]) -> list[int]:
         """TIs in the order of every walk."""
@@ -168,13 +175,27 @@ class Sim:
             return tis
         return sorted(tis) if type(self.rank) is range else sorted(tis, key=self.rank.__getitem__)
 
+    def look_at_all(self, tis: Iterable[int]) -> None:
+        """Evaluate these TIs in the evaluate phase."""
+        ranks = list(map(self.rank.__getitem__, tis))
+        if len(ranks) > len(self.looks):
+            self.looks += ranks
+            heapify(self.looks)
+        else:
+            for rank in ranks:
+                heappush(self.looks, rank)
+
     def look_at(self, ti: int) -> None:
         """Evaluate this TI in the evaluate phase."""
         heappush(self.looks, self.rank[ti])
 
     def settle(self, ti: int, new: int, cause: str | None = None) -> None:
         """A TI is finished: record it, and count it down for the tasks after it."""
-        self.record(ti, new, cause)
+        if cause is not None:
+            self.causes[len(self.event_new)] = cause
+        self.state[ti] = new                              # as ``record`` does, without the call
+        self.event_ti.append(ti)
+        self.event_new.append(new)
         run = self.run_of[ti]
         plan, tis, task = run.plan, run.ti, self.task_of[ti]
         run.left -= 1
@@ -230,8 +251,7 @@ class Sim:
         self.runs += made
         self.state.extend(bytes((NONE,)) * size)
         self.tries.extend([0] * size)
-        for task, left in enumerate(plan.countdown):
-            self.pending += [left] * count
-            self.task_of.extend([task] * count)
+        self.pending += [left for left in plan.countdown for _ in due]
+        self.task_of.extend([task for task in range(plan.n) for _ in due])
         self.run_of += made * plan.n
         return made

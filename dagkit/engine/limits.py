@@ -8,7 +8,7 @@ follows the TIs that move, never the TIs that wait.
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..scenario import Scenario
@@ -34,7 +34,8 @@ class LimitName(NamedTuple):
 class Limits:
     """All limits of a simulation as columns, indexed by limit number.
 
-    walk: heap of the keys under which heads are to be asked in this pass. A key whose head has moved on is void.
+    walk: heap of the keys under which heads are to be asked in this pass. standing: the head that stands under a key;
+    keys of which the head has moved on stay in their heaps, and are void.
     given_back: limits with gates where places became free since the last pass.
     """
 
@@ -46,6 +47,7 @@ class Limits:
         self.gates: list[dict[int, Gate]] = []                # per limit, by places needed
         self.given_back: set[int] = set()
         self.walk: list[int] = []
+        self.standing: dict[int, Head] = {}
         self.left: set[int] = set()                           # TIs that left scheduled, but still lie in their head
         self.open: dict[Gate, None] = {}                      # for the window: gates with a head that may be in the walk
         self.first_refused: dict[int, int] = {}               # limits that refused a TI: the first tick
@@ -119,7 +121,7 @@ class Need(NamedTuple):
 
 def needs_of(scenario: Scenario, plan: Plan, run_no: int, cls: int) -> list[Need]:
     """Every limit a class of tasks meets, in the order Airflow checks them. An unknown pool has no places."""
-    pool, slots, executor, _, per_dag, per_run, task = plan.classes[cls]
+    pool, slots, executor, _, per_dag, per_run, *own = plan.classes[cls]
     config, dag_id = scenario.config, plan.dag.dag_id
     found = scenario.pools.get(pool)
     cap = 0 if found is None else UNLIMITED if found.slots == -1 else found.slots
@@ -127,7 +129,7 @@ def needs_of(scenario: Scenario, plan: Plan, run_no: int, cls: int) -> list[Need
     needs = [Need(LimitName("parallelism", ""), config.parallelism * config.schedulers, int(chosen.counts), False),
              Need(LimitName("pool", pool), cap, slots, found is not None and found.include_deferred),
              Need(LimitName("max_active_tasks", dag_id, run_no), plan.dag.max_active_tasks, 1, False)]
-    task_id = plan.ids[task] if task >= 0 else ""
+    task_id = plan.ids[own[0]] if own else ""
     if per_dag is not None:
         needs.append(Need(LimitName("max_active_tis_per_dag", f"{dag_id}.{task_id}"), per_dag, 1, True))
     if per_run is not None:
@@ -163,11 +165,15 @@ def make_ready(sim: Sim, ti: int, run: Run, task: int) -> None:
 
 def place(limits: Limits, head: Head) -> None:
     """(Re)place a head in the walk, or at the gate where it is parked, under the key of its first TI."""
-    if head.ready:
-        key = head.key = head.ready[0]
+    key = head.ready[0] if head.ready else None
+    if key != head.key:
+        if head.key is not None:
+            del limits.standing[head.key]
+        if key is not None:
+            limits.standing[key] = head
+        head.key = key
+    if key is not None:
         heappush(limits.walk if head.gate is None else head.gate.keys, key)
-    else:
-        head.key = None
 
 
 def take(limits: Limits, places: tuple[tuple[int, int], ...]) -> None:
@@ -191,30 +197,23 @@ def paused_gate(sim: Sim, head: Head) -> Gate | None:
     return sim.limits.gate(sim.limits.add(LimitName("paused", head.run.plan.dag.dag_id), 0), 1)
 
 
-def head_at(sim: Sim, key: int) -> Head:
-    """The head that a key belongs to (or did)."""
-    ti = key & MASK
-    run = sim.run_of[ti]
-    return run.heads[run.plan.cls[sim.task_of[ti]]]
-
-
-def forget(sim: Sim, run: Run) -> None:
-    """All heads of a run are gone: no key in the walk or at a gate is theirs."""
-    for keys in (sim.limits.walk, *(gate.keys for gates in sim.limits.gates for gate in gates.values())):
-        keys[:] = [key for key in keys if sim.run_of[key & MASK] is not run]
-        heapify(keys)
+def forget(limits: Limits, run: Run) -> None:
+    """All heads of a run are gone."""
+    for head in run.heads.values():
+        head.ready = []
+        place(limits, head)
     run.heads = {}
 
 
-def call(sim: Sim, gate: Gate) -> None:
+def call(limits: Limits, gate: Gate) -> None:
     """The first head parked at a gate joins the walk on behalf of all that are parked there."""
-    keys = gate.keys
+    keys, standing = gate.keys, limits.standing
     while keys:
         key = heappop(keys)
-        head = head_at(sim, key)
-        if head.key == key and head.gate is gate:
+        head = standing.get(key)
+        if head is not None and head.gate is gate:
             head.gate, head.via = None, gate
-            heappush(sim.limits.walk, key)
+            heappush(limits.walk, key)
             return
 
 
@@ -225,16 +224,16 @@ def admit(sim: Sim) -> list[int]:
     not stop the walk: a smaller or less important one behind it may still fit (there is no reservation). Returns the
     TIs queued, in order.
     """
-    limits, walk = sim.limits, sim.limits.walk
+    limits = sim.limits
+    walk, standing = limits.walk, limits.standing
     for number in limits.given_back:
         for gate in limits.gates[number].values():
-            call(sim, gate)
+            call(limits, gate)
     limits.given_back.clear()
     queued: list[int] = []
     while walk:
-        key = heappop(walk)
-        head = head_at(sim, key)
-        if head.key != key or head.gate is not None:
+        head = standing.get(heappop(walk))
+        if head is None or head.gate is not None:
             continue                                           # an older entry of a head that has moved on
         via, head.via = head.via, None
         refused = ask(sim, head, queued, alone=not walk and not (via and via.keys))
@@ -243,7 +242,7 @@ def admit(sim: Sim) -> list[int]:
             limits.first_refused.setdefault(refused.number, sim.now)
         place(limits, head)
         if via is not None and via is not refused:
-            call(sim, via)
+            call(limits, via)
     return queued
 
 
@@ -251,26 +250,26 @@ def ask(sim: Sim, head: Head, queued: list[int], *, alone: bool) -> Gate | None:
     """Queue the head's first TI, and those behind it while nobody else can come first. Returns the gate that refused."""
     limits, state, ready, needs = sim.limits, sim.state, head.ready, head.needs
     used, cap = limits.used, limits.cap
-    refused = paused_gate(sim, head) if sim.paused else None
-    while ready and refused is None:
+    if sim.paused and (shut := paused_gate(sim, head)):
+        return shut
+    refused = None
+    while ready:
         ti = ready[0] & MASK
-        if state[ti] != SCHEDULED:                             # skipped or cleared while it waited
-            heappop(ready)
-            if alone:
-                continue
-            break
-        for number, need in needs:
-            if used[number] + need > cap[number]:
-                refused = limits.gate(number, need)
-                break
-        else:
+        if state[ti] == SCHEDULED:
             for number, need in needs:
-                used[number] += need
-            heappop(ready)
-            state[ti] = QUEUED
-            queued.append(ti)
-            if not alone:
-                break
+                if used[number] + need > cap[number]:
+                    refused = limits.gate(number, need)
+                    break
+            else:
+                for number, need in needs:
+                    used[number] += need
+                state[ti] = QUEUED
+                queued.append(ti)
+        if refused is not None:
+            break
+        heappop(ready)                                         # queued; or skipped or cleared while it waited
+        if not alone:
+            break
     while ready and state[ready[0] & MASK] != SCHEDULED:
         heappop(ready)
     return refused

@@ -55,14 +55,13 @@ class Plan:
 
     def _classes(self) -> None:
         """Tasks that every limit treats alike form a class; only one of a class need be asked whether it fits."""
-        known: dict[tuple[Any, ...], int] = {}
-        self.cls = []
-        treated = attrgetter("pool", "pool_slots", "executor", "queue", "max_active_tis_per_dag",
-                             "max_active_tis_per_dagrun")
-        for t, kind in enumerate(map(treated, self.tasks)):
-            own = t if kind[4] or kind[5] else -1                # a task with a cap of its own is a class of its own
-            self.cls.append(known.setdefault((*kind, own), len(known)))
-        self.classes = list(known)
+        kinds: list[tuple[Any, ...]] = list(map(attrgetter(
+            "pool", "pool_slots", "executor", "queue", "max_active_tis_per_dag", "max_active_tis_per_dagrun"), self.tasks))
+        if any(kind[4] or kind[5] for kind in set(kinds)):       # a task with a cap of its own is a class of its own
+            kinds = [(*kind, t if kind[4] or kind[5] else -1) for t, kind in enumerate(kinds)]
+        self.classes = list(dict.fromkeys(kinds))
+        known = {kind: cls for cls, kind in enumerate(self.classes)}
+        self.cls = list(map(known.__getitem__, kinds))
 
     def _relations(self) -> None:
         """Who skips whom, who cleans up after whom, and which tasks need more than their countdown."""

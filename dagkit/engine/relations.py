@@ -87,5 +87,5 @@ def effective_leaves(plan: Plan) -> Sequence[int]:
     """
     ignorable = {t for t, task in enumerate(plan.tasks) if task.is_teardown and not task.on_failure_fail_dagrun}
     down = plan.down
-    leaves = array("I", [t for t in range(plan.n) if t not in ignorable and all(d in ignorable for d in down[t])])
+    leaves = array("I", [t for t, below in enumerate(down) if t not in ignorable and ignorable.issuperset(below)])
     return leaves or array("I", [t for t in range(plan.n) if not down[t]])

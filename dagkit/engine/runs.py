@@ -123,6 +123,11 @@ def _triggered(sim: Sim, plan: Plan) -> None:
         sim.calendar.source[sim.now + 1].append(due)
 
 
+def unsettled(sim: Sim) -> bool:
+    """Whether a run has ended, or can go no further, and has no verdict yet."""
+    return bool(sim.ended_runs or (sim.watched and stuck(sim)))
+
+
 def stuck(sim: Sim) -> list[Run]:
     """Running runs in which nothing can ever change."""
     return [run for run in sim.watched if run.state == "running" and deadlocked(sim, run)]
@@ -137,9 +142,7 @@ def begin(sim: Sim, run: Run) -> None:
     again = run.started is not None                        # a finished run in which something was cleared
     run.enter("running", sim.now)
     sim.active[run.plan.number] += 1
-    for task in range(run.plan.n) if again or sim.initial else run.plan.roots:
-        for ti in run.tis(task):
-            sim.look_at(ti)
+    sim.look_at_all(run.tis_of(range(run.plan.n) if again or sim.initial else run.plan.roots))
     if not again:
         run.started = sim.now
     if run.plan.dag.dagrun_timeout is not None:
@@ -155,7 +158,7 @@ def verdict(sim: Sim, run: Run) -> str:
 
     So a run with a failed task can be a success. ``removed`` instances do not count.
     """
-    states = {sim.state[ti] for task in run.plan.leaves for ti in run.tis(task)}
+    states = set(map(sim.state.__getitem__, run.tis_of(run.plan.leaves)))
     return "failed" if states & {FAILED, UPSTREAM_FAILED} else "success"
 
 

@@ -65,11 +65,12 @@ def start(sim: Sim, picked_up: list[int]) -> None:
     state = sim.state
     if sim.floors or sim.lost_messages:
         picked_up = workers.arrive(sim, picked_up)
-    started = [ti for ti in sim.in_order(picked_up)
-               if state[ti] == QUEUED and (ti not in sim.starts or sim.starts[ti] == sim.now)]
-    for ti in started:
-        state[ti] = RUNNING
-        sim.calendar.finish[sim.now + ending.length(sim, ti)].append(ti)
+    now, finish, started = sim.now, sim.calendar.finish, []
+    for ti in sim.in_order(picked_up):
+        if state[ti] == QUEUED and (not sim.starts or sim.starts.get(ti, now) == now):
+            state[ti] = RUNNING
+            finish[now + ending.length(sim, ti)].append(ti)
+            started.append(ti)
     sim.record_all(started, RUNNING)
 
 
@@ -88,18 +89,18 @@ def evaluate(sim: Sim) -> None:
                 schedule(sim, ti)
             elif verdict != "wait":
                 decide.set_state(sim, ti, verdict)
-        more = sim.looks or sim.ended_runs or runs.stuck(sim)
-        if not (sim.cascade and more):
+        if not (sim.cascade and (sim.looks or runs.unsettled(sim))):
             break
     if not sim.cascade:
         runs.after_pass(sim, before)
-        if sim.looks or sim.ended_runs or runs.stuck(sim):
+        if sim.looks or runs.unsettled(sim):
             sim.calendar.look[sim.now + 1]                # seen in the next pass
 
 
 def in_turn(sim: Sim) -> Iterator[tuple[int, str]]:
     """Each TI to look at and its verdict, in order; those that a verdict before it gave cause to look at included."""
-    first, sim.looks = sorted(sim.looks), (later := [])
+    later: list[int] = []
+    first, sim.looks = sorted(sim.looks), later
     for rank in first:
         while later and later[0] < rank:
             ti = heappop(later) & MASK

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from ..states import QUEUED, SCHEDULED
-from .limits import Gate, Head, LimitName, call, head_at, paused_gate, place
+from .limits import Gate, Head, LimitName, Limits, call, paused_gate, place
 from .order import MASK
 from .selection import Key, Row, hidden, max_tis, select
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def admit(sim: Sim) -> list[int]:
     """The TIs one pass of Airflow's critical section queues, in order."""
     limits, config = sim.limits, sim.scenario.config
-    _reopen(sim)
+    _reopen(limits)
     parallelism = limits.number.get(LimitName("parallelism", ""))
     held = limits.used[parallelism] if parallelism is not None else 0
     size = max_tis(config.max_tis_per_query, config.parallelism * config.schedulers, held, _open_slots(sim))
@@ -45,8 +45,8 @@ def _from_one_head(sim: Sim, size: int) -> list[int]:
     The rows behind them ask for the same and would be refused, so they need not be read. [] where this does not hold.
     """
     limits = sim.limits
-    head = head_at(sim, limits.walk[0])
-    if len(limits.walk) > 1 or head.key != limits.walk[0] or head.gate is not None or paused_gate(sim, head) is not None:
+    head = limits.standing.get(limits.walk[0])
+    if len(limits.walk) > 1 or head is None or head.gate is not None or paused_gate(sim, head) is not None:
         return []
     via = head.via
     if via is not None and via.keys:
@@ -67,14 +67,13 @@ def _from_one_head(sim: Sim, size: int) -> list[int]:
     return queued
 
 
-def _reopen(sim: Sim) -> None:
+def _reopen(limits: Limits) -> None:
     """As for a full walk; and the gates that the last pass left open may have a more important head by now."""
-    limits = sim.limits
     for number in limits.given_back:
         limits.open.update(dict.fromkeys(limits.gates[number].values()))
     limits.given_back.clear()
     for gate in limits.open:
-        call(sim, gate)
+        call(limits, gate)
     for gate in [gate for gate in limits.open if not gate.keys]:
         del limits.open[gate]
 
@@ -117,8 +116,8 @@ class Table:
         walk, state = limits.walk, sim.state
         while walk:
             key = heappop(walk)
-            head = head_at(sim, key)
-            if head.key != key or head.gate is not None:
+            head = limits.standing.get(key)
+            if head is None or head.gate is not None:
                 continue
             via, head.via = head.via, None
             ready = head.ready
@@ -127,14 +126,14 @@ class Table:
             if ready[:1] != [key]:
                 place(limits, head)                            # under the key of the TI that is first now
                 if via is not None:
-                    call(sim, via)
+                    call(limits, via)
                 continue
             full = paused_gate(sim, head) or self._known_full(head)
             if via is not None:
                 if full is via:
                     limits.open.pop(via, None)     # still shut, and so it is for all that wait there
                 else:
-                    call(sim, via)
+                    call(limits, via)
             if full is not None:
                 head.gate = full
                 limits.first_refused.setdefault(full.number, sim.now)

@@ -10,7 +10,6 @@ from ..scenario import ACTIONS, Scenario
 from ..states import ACTIVE, EXECUTION, FINISHED, NONE, REMOVED, RESTARTING, RUNNING
 from . import limits, mapping, runs, waiting, workers
 from .ending import leave, stop, wait_for_retry
-from .limits import needs_of
 from .order import rank_of
 from .plan import Plan
 from .script import Script, known, readings
@@ -68,13 +67,13 @@ def _resize(sim: Sim) -> None:
         limits.give_back(sim.limits, waiting.kept(sim, ti))
     for run in sim.runs:
         for cls, head in run.heads.items():
-            needs = [(sim.limits.add(n.limit, n.cap), n) for n in needs_of(sim.scenario, run.plan, run.number, cls)]
-            head.keeps = tuple((number, n.places) for number, n in needs if n.kept)
-            for number, need in needs:
-                if sim.limits.cap[number] != need.cap:
-                    sim.limits.resize(number, need.cap)
+            head.keeps = limits.places_of(sim, run, cls)[1]
+            for need in limits.needs_of(sim.scenario, run.plan, run.number, cls):
+                limit = sim.limits.by_name[need.limit]
+                if limit.cap != need.cap:
+                    sim.limits.resize(limit, need.cap)
     for ti in sim.waits.parked:
-        limits.take(sim.limits, waiting.kept(sim, ti))
+        limits.take(waiting.kept(sim, ti))
 
 
 def clear(sim: Sim, labels: Any, *, fresh_script: bool = False) -> None:
@@ -180,12 +179,12 @@ def _ready_again(sim: Sim, run: Run) -> None:
         task = sim.task_of[ti]
         if state in ACTIVE:
             limits.head_of(sim, run, run.plan.cls[task])
-            limits.take(sim.limits, _places(sim, ti, run, state))
+            limits.take(_places(sim, ti, run, state))
         elif state == limits.SCHEDULED:
             limits.make_ready(sim, ti, run, task)
 
 
-def _places(sim: Sim, ti: int, run: Run, state: int) -> tuple[tuple[int, int], ...]:
+def _places(sim: Sim, ti: int, run: Run, state: int) -> limits.Places:
     """What a TI holds: everything while it is queued or running, less while it is parked."""
     if state in EXECUTION:
         return run.heads[run.plan.cls[sim.task_of[ti]]].needs

@@ -8,8 +8,9 @@ follows the TIs that move, never the TIs that wait.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..scenario import Scenario
 from ..states import EXECUTION, QUEUED, SCHEDULED
@@ -31,78 +32,95 @@ class LimitName(NamedTuple):
     run: int | None = None
 
 
-class Limits:
-    """All limits of a simulation as columns, indexed by limit number.
+class Limit:
+    """One knob. cap, used: its places, and those in use. gates: where heads wait for places of it, by how many they need.
 
-    walk: heap of the keys under which heads are to be asked in this pass. standing: the head that stands under a key;
-    keys of which the head has moved on stay in their heaps, and are void.
-    given_back: limits with gates where places became free since the last pass.
+    first_refused: the tick at which it first held a TI back.
     """
 
-    def __init__(self) -> None:
-        self.used: list[int] = []
-        self.cap: list[float] = []
-        self.names: list[LimitName] = []
-        self.number: dict[LimitName, int] = {}
-        self.gates: list[dict[int, Gate]] = []                # per limit, by places needed
-        self.given_back: set[int] = set()
-        self.walk: list[int] = []
-        self.standing: dict[int, Head] = {}
-        self.left: set[int] = set()                           # TIs that left scheduled, but still lie in their head
-        self.open: dict[Gate, None] = {}                      # for the window: gates with a head that may be in the walk
-        self.first_refused: dict[int, int] = {}               # limits that refused a TI: the first tick
+    __slots__ = ("name", "cap", "used", "gates", "first_refused")
 
-    def add(self, name: LimitName, cap: float) -> int:
-        """The number of the limit called ``name``, made on first use."""
-        if name not in self.number:
-            self.number[name] = len(self.names)
-            self.names.append(name)
-            self.used.append(0)
-            self.cap.append(cap)
-            self.gates.append({})
-        return self.number[name]
+    def __init__(self, name: LimitName, cap: float):
+        self.name, self.cap, self.used = name, cap, 0
+        self.gates: dict[int, Gate] = {}
+        self.first_refused: int | None = None
 
-    def refusals(self) -> list[tuple[LimitName, int]]:
-        """The limits that held TIs back, and the tick at which each first did."""
-        return [(self.names[number], tick) for number, tick in sorted(self.first_refused.items())]
-
-    def resize(self, number: int, cap: float) -> None:
-        self.cap[number] = cap
-        self.ask_again(number)
-
-    def ask_again(self, number: int) -> None:
-        """Heads parked at a limit may fit now."""
-        if self.gates[number]:
-            self.given_back.add(number)
-
-    def gate(self, number: int, need: int) -> Gate:
-        gate = self.gates[number].get(need)
+    def gate(self, need: int) -> Gate:
+        gate = self.gates.get(need)
         if gate is None:
-            gate = self.gates[number][need] = Gate(number, need)
+            gate = self.gates[need] = Gate(self)
         return gate
 
 
 class Gate:
     """Where heads wait for the same number of places of one limit: a heap of the keys under which they wait."""
 
-    __slots__ = ("number", "need", "keys")
+    __slots__ = ("limit", "keys")
 
-    def __init__(self, number: int, need: int):
-        self.number, self.need = number, need
+    def __init__(self, limit: Limit):
+        self.limit = limit
         self.keys: list[int] = []
+
+
+Places = tuple[tuple[Limit, int], ...]
+"""How many places of which limits."""
+
+
+class Limits:
+    """All limits of a simulation, by name, and the walk over the heads.
+
+    walk: heap of the keys under which heads are to be asked in this pass. standing: the head that stands under a key;
+    keys of which the head has moved on stay in their heaps, and are void.
+    given_back: limits with gates where places became free since the last pass.
+    left: TIs that left scheduled, but still lie in their head. open: for the window, gates of which a head may be in
+    the walk.
+    """
+
+    def __init__(self) -> None:
+        self.by_name: dict[LimitName, Limit] = {}
+        self.walk: list[int] = []
+        self.standing: dict[int, Head] = {}
+        self.given_back: dict[Limit, None] = {}
+        self.left: set[int] = set()
+        self.open: dict[Gate, None] = {}
+
+    def add(self, name: LimitName, cap: float) -> Limit:
+        """The limit called ``name``, made on first use."""
+        limit = self.by_name.get(name)
+        if limit is None:
+            limit = self.by_name[name] = Limit(name, cap)
+        return limit
+
+    def used(self, kind: str, name: str = "") -> int:
+        """Places in use."""
+        limit = self.by_name.get(LimitName(kind, name))
+        return limit.used if limit is not None else 0
+
+    def refusals(self) -> list[tuple[LimitName, int]]:
+        """The limits that held TIs back, and the tick at which each first did."""
+        return [(name, limit.first_refused) for name, limit in self.by_name.items() if limit.first_refused is not None]
+
+    def resize(self, limit: Limit, cap: float) -> None:
+        limit.cap = cap
+        self.ask_again(limit)
+
+    def ask_again(self, limit: Limit) -> None:
+        """Heads parked at a limit may fit now."""
+        if limit.gates:
+            self.given_back[limit] = None
 
 
 class Head:
     """The scheduled TIs of one class in one run, first one on top.
 
-    needs: (limit, places) a queued or running TI holds. keeps: those it still holds while it is deferred.
+    needs: the places a queued or running TI holds. keeps: those it still holds while it is deferred.
     ready: heap of ready keys. key: the one under which the head stands in the walk or at ``gate``, where it is parked
     (None: in the walk, or empty). via: the gate it was called from, on behalf of all that are parked there.
     """
 
     __slots__ = ("run", "cls", "needs", "keeps", "ready", "key", "gate", "via")
 
-    def __init__(self, run: Run, cls: int, needs: tuple[tuple[int, int], ...], keeps: tuple[tuple[int, int], ...]):
+    def __init__(self, run: Run, cls: int, needs: Places, keeps: Places):
         self.run, self.cls, self.needs, self.keeps = run, cls, needs, keeps
         self.ready: list[int] = []
         self.key: int | None = None
@@ -139,13 +157,17 @@ def needs_of(scenario: Scenario, plan: Plan, run_no: int, cls: int) -> list[Need
     return needs
 
 
+def places_of(sim: Sim, run: Run, cls: int) -> tuple[Places, Places]:
+    """``Head.needs`` and ``Head.keeps``."""
+    needs = [(sim.limits.add(n.limit, n.cap), n) for n in needs_of(sim.scenario, run.plan, run.number, cls)]
+    return tuple([(limit, n.places) for limit, n in needs]), tuple([(limit, n.places) for limit, n in needs if n.kept])
+
+
 def head_of(sim: Sim, run: Run, cls: int) -> Head:
     """The head of a class in a run, made on first use."""
     head = run.heads.get(cls)
     if head is None:
-        needs = [(sim.limits.add(n.limit, n.cap), n) for n in needs_of(sim.scenario, run.plan, run.number, cls)]
-        head = run.heads[cls] = Head(run, cls, tuple((i, n.places) for i, n in needs),
-                                     tuple((i, n.places) for i, n in needs if n.kept))
+        head = run.heads[cls] = Head(run, cls, *places_of(sim, run, cls))
     return head
 
 
@@ -176,25 +198,24 @@ def place(limits: Limits, head: Head) -> None:
         heappush(limits.walk if head.gate is None else head.gate.keys, key)
 
 
-def take(limits: Limits, places: tuple[tuple[int, int], ...]) -> None:
-    for number, need in places:
-        limits.used[number] += need
+def take(places: Sequence[tuple[Limit, int]]) -> None:
+    for limit, need in places:
+        limit.used += need
 
 
-def give_back(limits: Limits, places: tuple[tuple[int, int], ...]) -> None:
+def give_back(limits: Limits, places: Places) -> None:
     """A TI leaves its places; heads parked there are asked again in this pass."""
-    used, gates = limits.used, limits.gates
-    for number, need in places:
-        used[number] -= need
-        if gates[number]:
-            limits.given_back.add(number)
+    for limit, need in places:
+        limit.used -= need
+        if limit.gates:
+            limits.given_back[limit] = None
 
 
 def paused_gate(sim: Sim, head: Head) -> Gate | None:
     """Where the heads of a paused Dag are parked: a limit without places."""
     if not sim.paused or head.run.plan.dag.dag_id not in sim.paused:
         return None
-    return sim.limits.gate(sim.limits.add(LimitName("paused", head.run.plan.dag.dag_id), 0), 1)
+    return sim.limits.add(LimitName("paused", head.run.plan.dag.dag_id), 0).gate(1)
 
 
 def forget(limits: Limits, run: Run) -> None:
@@ -203,6 +224,13 @@ def forget(limits: Limits, run: Run) -> None:
         head.ready = []
         place(limits, head)
     run.heads = {}
+
+
+def park(sim: Sim, head: Head, gate: Gate) -> None:
+    """A head that was refused waits at the gate."""
+    head.gate = gate
+    if gate.limit.first_refused is None:
+        gate.limit.first_refused = sim.now
 
 
 def call(limits: Limits, gate: Gate) -> None:
@@ -226,8 +254,8 @@ def admit(sim: Sim) -> list[int]:
     """
     limits = sim.limits
     walk, standing = limits.walk, limits.standing
-    for number in limits.given_back:
-        for gate in limits.gates[number].values():
+    for limit in limits.given_back:
+        for gate in limit.gates.values():
             call(limits, gate)
     limits.given_back.clear()
     queued: list[int] = []
@@ -238,8 +266,7 @@ def admit(sim: Sim) -> list[int]:
         via, head.via = head.via, None
         refused = ask(sim, head, queued, alone=not walk and not (via and via.keys))
         if refused is not None:
-            head.gate = refused
-            limits.first_refused.setdefault(refused.number, sim.now)
+            park(sim, head, refused)
         place(limits, head)
         if via is not None and via is not refused:
             call(limits, via)
@@ -248,21 +275,20 @@ def admit(sim: Sim) -> list[int]:
 
 def ask(sim: Sim, head: Head, queued: list[int], *, alone: bool) -> Gate | None:
     """Queue the head's first TI, and those behind it while nobody else can come first. Returns the gate that refused."""
-    limits, state, ready, needs = sim.limits, sim.state, head.ready, head.needs
-    used, cap = limits.used, limits.cap
+    state, ready, needs = sim.state, head.ready, head.needs
     if sim.paused and (shut := paused_gate(sim, head)):
         return shut
     refused = None
     while ready:
         ti = ready[0] & MASK
         if state[ti] == SCHEDULED:
-            for number, need in needs:
-                if used[number] + need > cap[number]:
-                    refused = limits.gate(number, need)
+            for limit, need in needs:
+                if limit.used + need > limit.cap:
+                    refused = limit.gate(need)
                     break
             else:
-                for number, need in needs:
-                    used[number] += need
+                for limit, need in needs:
+                    limit.used += need
                 state[ti] = QUEUED
                 queued.append(ti)
         if refused is not None:

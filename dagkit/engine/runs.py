@@ -72,9 +72,9 @@ def unpause(sim: Sim, dag_id: str) -> None:
     sim.paused.discard(dag_id)
     sim.stirred = True
     sim.pauses.append((sim.now, dag_id, ""))
-    number = sim.limits.number.get(LimitName("paused", dag_id))
-    if number is not None:
-        sim.limits.ask_again(number)
+    shut = sim.limits.by_name.get(LimitName("paused", dag_id))
+    if shut is not None:
+        sim.limits.ask_again(shut)
     for run in sim.runs:
         if run.plan.dag.dag_id == dag_id and run.state == "running":
             for task in range(run.plan.n):

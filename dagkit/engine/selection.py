@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from .limits import Limits
+from .limits import Limit, take
 
 Key = tuple[Any, ...]
 
@@ -20,7 +20,7 @@ Key = tuple[Any, ...]
 class Row(NamedTuple):
     """One scheduled task instance, as the query sees it.
 
-    ti: whatever the caller knows it by. needs: (limit number, places), in the order they are checked.
+    ti: whatever the caller knows it by. needs: (limit, places), in the order they are checked.
     """
 
     ti: Any
@@ -28,7 +28,7 @@ class Row(NamedTuple):
     run: Any
     task: str
     pool: str
-    needs: Sequence[tuple[int, int]]
+    needs: Sequence[tuple[Limit, int]]
 
 
 def max_tis(max_tis_per_query: int, parallelism: int, held: int, open_slots: Iterable[float]) -> int:
@@ -42,8 +42,8 @@ def max_tis(max_tis_per_query: int, parallelism: int, held: int, open_slots: Ite
     return int(min(window, sum(max(0, n) for n in open_slots)))
 
 
-def select(query: Callable[[set[Key]], Iterable[Row]], limits: Limits, window: int) -> list[Row]:
-    """The rows taken in one pass, in order. ``limits.used`` grows by what they take.
+def select(query: Callable[[set[Key]], Iterable[Row]], window: int) -> list[Row]:
+    """The rows taken in one pass, in order. What they take is in use from then on.
 
     query: called with the starved filters, gives the eligible rows in the scheduler's order. A filter is ("pool",
     pool), ("task", dag, task), ("run", dag, run, task) or ("dag", dag).
@@ -54,10 +54,9 @@ def select(query: Callable[[set[Key]], Iterable[Row]], limits: Limits, window: i
         rows = list(islice(query(starved), max(0, window)))
         taken = []
         for row in rows:
-            refusal = _refusal(row, limits)
+            refusal = _refusal(row)
             if refusal is None:
-                for number, places in row.needs:
-                    limits.used[number] += places
+                take(row.needs)
                 taken.append(row)
             else:
                 starved.add(refusal)
@@ -65,13 +64,13 @@ def select(query: Callable[[set[Key]], Iterable[Row]], limits: Limits, window: i
             return taken
 
 
-def _refusal(row: Row, limits: Limits) -> Key | None:
+def _refusal(row: Row) -> Key | None:
     """The filter that the first failing check adds, or None if the row fits."""
-    for number, places in row.needs:
-        kind, cap, used = limits.names[number].kind, limits.cap[number], limits.used[number]
-        if used + places <= cap:
+    for limit, places in row.needs:
+        kind = limit.name.kind
+        if limit.used + places <= limit.cap:
             continue
-        if kind == "pool" and used >= cap:
+        if kind == "pool" and limit.used >= limit.cap:
             return "pool", row.pool
         if kind == "max_active_tasks":
             return "dag", row.dag

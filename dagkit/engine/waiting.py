@@ -96,7 +96,7 @@ def _park(sim: Sim, ti: int, wait: Deferral | HumanInput) -> None:
     waits.count += 1
     number = waits.parked[ti] = waits.count
     sim.record(ti, DEFERRED if deferred else AWAITING_INPUT)
-    limits.take(sim.limits, kept(sim, ti))
+    limits.take(kept(sim, ti))
     if deferred:
         waits.line.append((ti, number))
         run_triggers(sim)
@@ -153,12 +153,12 @@ def unpark(sim: Sim, ti: int) -> None:
     run_triggers(sim)
 
 
-def kept(sim: Sim, ti: int) -> tuple[tuple[int, int], ...]:
+def kept(sim: Sim, ti: int) -> limits.Places:
     """The places a parked TI keeps: task limits; its pool only if deferred and the pool says include_deferred."""
     run, task = sim.run_of[ti], sim.task_of[ti]
     keeps = run.heads[run.plan.cls[task]].keeps
     if isinstance(run.plan.tasks[task].wait, HumanInput):
-        return tuple(k for k in keeps if sim.limits.names[k[0]].kind != "pool")
+        return tuple([(limit, places) for limit, places in keeps if limit.name.kind != "pool"])
     return keeps
 
 

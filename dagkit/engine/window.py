@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from ..states import QUEUED, SCHEDULED
-from .limits import Gate, Head, LimitName, Limits, call, paused_gate, place
+from .limits import Gate, Head, Limits, call, park, paused_gate, place
 from .order import MASK
 from .selection import Key, Row, hidden, max_tis, select
 
@@ -20,15 +20,14 @@ def admit(sim: Sim) -> list[int]:
     """The TIs one pass of Airflow's critical section queues, in order."""
     limits, config = sim.limits, sim.scenario.config
     _reopen(limits)
-    parallelism = limits.number.get(LimitName("parallelism", ""))
-    held = limits.used[parallelism] if parallelism is not None else 0
-    size = max_tis(config.max_tis_per_query, config.parallelism * config.schedulers, held, _open_slots(sim))
+    size = max_tis(config.max_tis_per_query, config.parallelism * config.schedulers, limits.used("parallelism"),
+                   _open_slots(sim))
     if size <= 0 or not limits.walk:
         return []
     queued = _from_one_head(sim, size)
     if not queued:
         table = Table(sim)
-        queued = [row.ti for row in select(table.query, limits, size)]
+        queued = [row.ti for row in select(table.query, size)]
         table.put_back(set(queued))
     for ti in queued:
         sim.state[ti] = QUEUED
@@ -51,16 +50,15 @@ def _from_one_head(sim: Sim, size: int) -> list[int]:
     via = head.via
     if via is not None and via.keys:
         return []
-    used, cap = limits.used, limits.cap
-    room = min([size, *((cap[number] - used[number]) // places for number, places in head.needs if places)])
+    room = min([size, *((limit.cap - limit.used) // places for limit, places in head.needs if places)])
     queued: list[int] = []
     while len(queued) < room and head.ready:
         ti = heappop(head.ready) & MASK
         if sim.state[ti] == SCHEDULED:
             queued.append(ti)
     if queued:
-        for number, places in head.needs:
-            used[number] += places * len(queued)
+        for limit, places in head.needs:
+            limit.used += places * len(queued)
         limits.walk.clear()
         head.via = None
         place(limits, head)
@@ -69,8 +67,8 @@ def _from_one_head(sim: Sim, size: int) -> list[int]:
 
 def _reopen(limits: Limits) -> None:
     """As for a full walk; and the gates that the last pass left open may have a more important head by now."""
-    for number in limits.given_back:
-        limits.open.update(dict.fromkeys(limits.gates[number].values()))
+    for limit in limits.given_back:
+        limits.open.update(dict.fromkeys(limit.gates.values()))
     limits.given_back.clear()
     for gate in limits.open:
         call(limits, gate)
@@ -80,11 +78,8 @@ def _reopen(limits: Limits) -> None:
 
 def _open_slots(sim: Sim) -> Iterator[float]:
     """Free slots of every pool of the scenario, whether a task uses it or not."""
-    limits = sim.limits
     for name, pool in sim.scenario.pools.items():
-        number = limits.number.get(LimitName("pool", name))
-        size = float("inf") if pool.slots == -1 else pool.slots
-        yield size - (limits.used[number] if number is not None else 0)
+        yield (float("inf") if pool.slots == -1 else pool.slots) - sim.limits.used("pool", name)
 
 
 class Table:
@@ -135,8 +130,7 @@ class Table:
                 else:
                     call(limits, via)
             if full is not None:
-                head.gate = full
-                limits.first_refused.setdefault(full.number, sim.now)
+                park(sim, head, full)
                 place(limits, head)
                 continue
             ti = heappop(ready) & MASK
@@ -151,8 +145,8 @@ class Table:
         touched: dict[int, Head] = {}
         for row, head, ready_key in self.rows:
             if row.ti in taken:
-                number, places = head.needs[0]
-                self.sim.limits.used[number] += places
+                parallelism, places = head.needs[0]
+                parallelism.used += places
             else:
                 heappush(head.ready, ready_key)
                 touched[id(head)] = head
@@ -161,8 +155,7 @@ class Table:
 
     def _known_full(self, head: Head) -> Gate | None:
         """What the query itself filters: a run at max_active_tasks, a known pool without an open slot."""
-        limits, (pool, of_run) = self.sim.limits, head.needs[1:3]
-        if limits.used[of_run[0]] >= limits.cap[of_run[0]]:
-            return limits.gate(of_run[0], 1)
-        known = head.run.plan.classes[head.cls][0] in self.sim.scenario.pools
-        return limits.gate(pool[0], 1) if known and limits.used[pool[0]] >= limits.cap[pool[0]] else None
+        (pool, _), (of_run, _) = head.needs[1:3]
+        if of_run.used >= of_run.cap:
+            return of_run.gate(1)
+        return pool.gate(1) if pool.used >= pool.cap and pool.name.name in self.sim.scenario.pools else None

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from dagkit.engine.limits import UNLIMITED, LimitName, Limits
+from dagkit.engine.limits import UNLIMITED, Limit, LimitName, Limits
 from dagkit.engine.selection import Key, Row, hidden, max_tis, select
 
 EXECUTION = ("queued", "running")
@@ -20,19 +20,18 @@ class Table:
         self.case, self.limits = case, Limits()
         self.run = {(r["dag"], r["run"]): r for r in case["runs"]}
         for ti in case["tis"]:
-            for number, places in self.needs(ti):
-                kind = self.limits.names[number].kind
+            for limit, places in self.needs(ti):
+                kind = limit.name.kind
                 state = ti.get("state", "scheduled")
                 pool = case["pools"].get(ti.get("pool", "default_pool"), {})
                 if state in EXECUTION and kind != "executor" \
                         or state in ACTIVE and kind.startswith("max_active_tis") \
                         or kind == "pool" and state == "deferred" and pool.get("include_deferred"):
-                    self.limits.used[number] += places
+                    limit.used += places
         for executor in case["executors"]:
-            number = self.limits.add(LimitName("executor", executor["name"]), executor["parallelism"])
-            self.limits.used[number] = executor["occupied"]
+            self.limits.add(LimitName("executor", executor["name"]), executor["parallelism"]).used = executor["occupied"]
 
-    def needs(self, ti: dict[str, Any]) -> list[tuple[int, int]]:
+    def needs(self, ti: dict[str, Any]) -> list[tuple[Limit, int]]:
         case, add = self.case, self.limits.add
         dag, task = case["dags"][ti["dag"]], case["dags"][ti["dag"]]["tasks"][ti["task"]]
         pool = ti.get("pool", "default_pool")
@@ -51,35 +50,31 @@ class Table:
         return -ti["priority_weight"], self.run[ti["dag"], ti["run"]]["logical_date"], ti.get("map_index", -1)
 
     def query(self, starved: set[Key]) -> Iterator[Row]:
-        limits, taken = self.limits, Counter()
+        taken: Counter[tuple[str, str]] = Counter()
         for i in sorted(range(len(self.case["tis"])), key=self.order):
             ti = self.case["tis"][i]
             dag, run = self.case["dags"][ti["dag"]], self.run[ti["dag"], ti["run"]]
             row = Row(i, ti["dag"], ti["run"], ti["task"], ti.get("pool", "default_pool"), self.needs(ti))
             (pool, _), (of_run, _) = row.needs[:2]
-            known_full = row.pool in self.case["pools"] and self.before[pool] >= limits.cap[pool]
+            known_full = row.pool in self.case["pools"] and self.before[pool] >= pool.cap
             if (ti.get("state", "scheduled") == "scheduled" and run.get("state", "running") == "running"
-                    and not dag.get("paused") and self.before[of_run] < limits.cap[of_run] and not known_full
+                    and not dag.get("paused") and self.before[of_run] < of_run.cap and not known_full
                     and not hidden(row, starved)):
                 taken[ti["dag"], ti["run"]] += 1
                 if taken[ti["dag"], ti["run"]] <= dag["max_active_tasks"]:
                     yield row
 
     def queued(self) -> list[int]:
-        case, limits = self.case, self.limits
-        self.before = list(limits.used)
+        case = self.case
+        self.before = {limit: limit.used for limit in self.limits.by_name.values()}
         free = [e["parallelism"] - e["occupied"] for e in case["executors"]]
         if not any(n > 0 for n in free):
             return []
-        opened = [UNLIMITED if p["slots"] == -1 else p["slots"] - self.used("pool", name)
+        opened = [UNLIMITED if p["slots"] == -1 else p["slots"] - self.limits.used("pool", name)
                   for name, p in case["pools"].items()]
         held = sum(e["occupied"] for e in case["executors"])
-        return [row.ti for row in select(self.query, limits, max_tis(case["max_tis_per_query"], case["parallelism"],
-                                                                     held, opened))]
-
-    def used(self, kind: str, name: str) -> int:
-        number = self.limits.number.get(LimitName(kind, name))
-        return 0 if number is None else self.limits.used[number]
+        return [row.ti for row in select(self.query, max_tis(case["max_tis_per_query"], case["parallelism"], held,
+                                                             opened))]
 
 
 def test_every_selection(recorded: Any, count: Any) -> None:

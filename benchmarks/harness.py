@@ -22,7 +22,7 @@ class Cell:
     """One figure beside its goal.
 
     value: for unit "x" how many times faster than ``peer``, for "k/s" thousands a second: more is better. For any
-    other unit an amount, which is to stay under the goal.
+    other unit an amount, which is to stay under the goal. A goal of None: the figure is told, no goal was set.
     spread: (slowest - fastest) / median of the times behind it, the larger of the two sides.
     """
 
@@ -30,12 +30,14 @@ class Cell:
     case: str
     peer: str
     value: float
-    goal: float
+    goal: float | None
     unit: str = "x"
     spread: float = 0.0
 
     @property
-    def met(self) -> bool:
+    def met(self) -> bool | None:
+        if self.goal is None:
+            return None
         return self.value >= self.goal if self.upwards else self.value <= self.goal
 
     @property
@@ -44,9 +46,9 @@ class Cell:
         return self.unit in ("x", "k/s")
 
     def __str__(self) -> str:
-        sign = ">=" if self.upwards else "<="
-        return (f"{self.what:<36}{self.case:<36}{self.peer:<24}{self.value:>10,.3g} {self.unit:<6}"
-                f"{sign} {self.goal:<7,.4g}{'met' if self.met else 'missed':<8}spread {self.spread:.0%}")
+        goal = f"{'>=' if self.upwards else '<='} {self.goal:<7,.4g}" if self.goal is not None else " " * 10
+        return (f"{self.what:<36}{self.case:<36}{self.peer:<24}{self.value:>10,.3g} {self.unit:<6}{goal}"
+                f"{ {True: 'met', False: 'missed', None: 'told'}[self.met]:<8}spread {self.spread:.0%}")
 
     def to_json(self) -> dict[str, Any]:
         kept = replace(self, value=float(f"{self.value:.3g}"), spread=round(self.spread, 2))
@@ -82,7 +84,7 @@ def in_turns(calls: dict[str, Callable[[], Any]], rounds: int = 5) -> dict[str, 
     return best
 
 
-def beside(what: str, case: str, ours: Callable[[], Any], peers: dict[str, tuple[Callable[[], Any], float]],
+def beside(what: str, case: str, ours: Callable[[], Any], peers: dict[str, tuple[Callable[[], Any], float | None]],
            rounds: int = 5) -> list[Cell]:
     """A cell for each peer; peers are given as name -> (call, goal)."""
     taken = in_turns({"dagkit": ours, **{name: call for name, (call, _) in peers.items()}}, rounds)
@@ -91,7 +93,7 @@ def beside(what: str, case: str, ours: Callable[[], Any], peers: dict[str, tuple
                  spread=max(spread(taken["dagkit"]), spread(taken[name]))) for name, (_, goal) in peers.items()]
 
 
-def amount(what: str, case: str, call: Callable[[], Any], goal: float, *, unit: str = "s", rounds: int = 5,
+def amount(what: str, case: str, call: Callable[[], Any], goal: float | None, *, unit: str = "s", rounds: int = 5,
            scale: float = 1) -> Cell:
     """A cell for our own time against a budget."""
     taken = in_turns({"dagkit": call}, rounds)["dagkit"]

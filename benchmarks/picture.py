@@ -8,8 +8,9 @@ from math import log10
 from typing import Any
 
 ROW, LEFT, WIDTH, RIGHT = 18, 520, 260, 200
-STYLE = ("text{font:12px system-ui,sans-serif;fill:#24292f}.m{fill:#0072b2}.n{fill:#d55e00}.g{stroke:#57606a;"
-         "stroke-dasharray:3 3}.b{fill:#fff}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.b{fill:#0d1117}"
+STYLE = ("text{font:12px system-ui,sans-serif;fill:#24292f}.m{fill:#0072b2}.n{fill:#d55e00}.t{fill:#8b949e}"
+         ".g{stroke:#57606a;stroke-dasharray:3 3}.b{fill:#fff}"
+         "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.b{fill:#0d1117}"
          ".m{fill:#56b4e9}.n{fill:#e69f00}.g{stroke:#8b949e}}")
 
 
@@ -24,16 +25,18 @@ def picture(cells: Sequence[Mapping[str, Any]]) -> str:
     for number, cell in enumerate(cells):
         y = ROW * (number + 2)
         upwards = cell["unit"] in ("x", "k/s")
-        share = cell["value"] / cell["goal"] if upwards else cell["goal"] / max(cell["value"], 1e-9)
+        goal = cell["goal"]
+        share = 1.0 if goal is None else cell["value"] / goal if upwards else goal / max(cell["value"], 1e-9)
         reach = max(-1.0, min(1.0, log10(max(share, 1e-3)))) * WIDTH / 2
         begin, length = min(middle, middle + reach), max(abs(reach), 1.0)
         peer = "" if cell["peer"] == "budget" else f", beside {cell['peer']}"
         label = f"{cell['what']}: {cell['case']}{peer}"
-        said = f"{cell['value']:,g} {cell['unit']} ({'at least' if upwards else 'at most'} {cell['goal']:,g})"
+        asked = "no goal set" if goal is None else f"{'at least' if upwards else 'at most'} {goal:,g}"
+        said = f"{cell['value']:,g} {cell['unit']} ({asked})"
+        look, mark = {True: ("m", "✓"), False: ("n", "✗"), None: ("t", "·")}[cell["met"]]
         rows.append(f'<text x="{LEFT - 8}" y="{y}" text-anchor="end">{escape(label)}</text>'
-                    f'<rect class="{"m" if cell["met"] else "n"}" x="{begin:.1f}" y="{y - 10}" width="{length:.1f}" '
-                    f'height="11"/><text x="{LEFT + WIDTH + 8}" y="{y}">{"✓" if cell["met"] else "✗"} '
-                    f'{escape(said)}</text>')
+                    f'<rect class="{look}" x="{begin:.1f}" y="{y - 10}" width="{length:.1f}" '
+                    f'height="11"/><text x="{LEFT + WIDTH + 8}" y="{y}">{mark} {escape(said)}</text>')
     width = LEFT + WIDTH + RIGHT
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
             f'role="img" aria-label="Benchmark results beside their goals"><style>{STYLE}</style>'

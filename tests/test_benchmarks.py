@@ -29,12 +29,12 @@ def test_calls_are_timed_in_turns():
 
 def test_the_picture_shows_every_cell_and_marks_what_was_missed():
     cells = [Cell("waves <&>", "wide", "networkx", 6, 3).to_json(),
-             Cell("memory", "a Task", "budget", 800, 400, "B").to_json()]
+             Cell("memory", "a Task", "budget", 800, 400, "B").to_json(),
+             Cell("transitions", "a pool", "bare loop", 0.2, None).to_json()]
     drawn = picture(cells)
     ElementTree.fromstring(drawn)
     assert "waves &lt;&amp;&gt;: wide, beside networkx" in drawn and "✓ 6 x (at least 3)" in drawn
-    assert "✗ 800 B (at most 400)" in drawn
-
+    assert "✗ 800 B (at most 400)" in drawn and "· 0.2 x (no goal set)" in drawn
 
 
 def test_the_picture_kept_is_that_of_the_results_kept():

@@ -12,7 +12,7 @@ from typing import Any
 from .. import examples
 from ..dag import Dag
 from ..engine import simulate
-from ..errors import DagkitError, quoted, shown
+from ..errors import DagkitError, expect, quoted, shown
 from ..executors import CeleryExecutor, Worker
 from ..scenario import Scenario
 from ..task import Task as Declared
@@ -31,6 +31,7 @@ def in_order(dag: Dag) -> list[Any]:
     >>> [task.task_id for task in in_order(Dag.from_dict({"b": {"upstream": ["a"]}, "a": {}, "c": {}}))]
     ['a', 'b', 'c']
     """
+    expect("in_order", dag, Dag, "a dk.Dag")
     return [list(dag)[i] for i in dag.graph.order]
 
 
@@ -40,6 +41,7 @@ def places(scenario: Scenario) -> int | None:
     >>> places(examples.orders().replace(executor=CeleryExecutor(workers=[Worker(2), Worker(3)])))
     5
     """
+    expect("places", scenario, Scenario, "a dk.Scenario")
     staff = scenario.executor.default.staff(scenario.config)
     return None if staff is None else sum(worker.concurrency for worker in staff)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import states
-from .checks import HUGE, MOST, listed, names
+from .checks import HUGE, MOST, listed, names, plain, plain_fields
 from .config import DEFAULT_POOL_SLOTS, Config, Pool, Runs
 from .dag import Dag
 from .errors import DagkitError, choices, nearest, quoted, shown
@@ -52,6 +52,7 @@ class Scenario:
 
     def __post_init__(self) -> None:
         fix = object.__setattr__
+        plain_fields(self)
         fix(self, "dags", _dags(self.dags))
         fix(self, "config", Config() if self.config is None else self.config)
         if not isinstance(self.config, Config):
@@ -168,9 +169,10 @@ def _changes(given: Any) -> tuple[tuple[int, Mapping[str, Any]], ...]:
         if not isinstance(change, (tuple, list)) or len(change) != 2 or not isinstance(change[1], Mapping):
             raise DagkitError("changes must be pairs of a tick and a dictionary, such as (3, {'pools': {'db': 2}}), "
                               f"not {quoted(change)}.")
-        if type(change[0]) is not int or change[0] < 1:
-            raise DagkitError(f"changes: a change needs a tick >= 1, not {quoted(change[0])}.")
-        changes.append((change[0], change[1]))
+        tick = plain(change[0])
+        if type(tick) is not int or tick < 1:
+            raise DagkitError(f"changes: a change needs a tick >= 1, not {quoted(change[0])}. The first tick is 1.")
+        changes.append((tick, change[1]))
     return tuple(sorted(changes, key=lambda c: c[0]))
 
 
@@ -210,6 +212,7 @@ def _pools(given: Any, config: Any) -> dict[str, Pool]:
         if type(name) is not str or not name:
             raise DagkitError(f"pool name {quoted(name)} must be non-empty text.")
         if not isinstance(pool, Pool):
+            pool = plain(pool)
             if type(pool) is not int or not -1 <= pool < HUGE:
                 raise DagkitError(f"pool '{shown(name)}': slots must be a whole number >= 0, or -1 for unlimited, "
                                   f"or a dk.Pool, not {quoted(pool)}.")
@@ -227,6 +230,7 @@ def _runs(given: Any, dags: Sequence[Dag]) -> dict[str, Runs]:
         if dag_id not in known:
             raise DagkitError(f"runs: no Dag is called '{shown(dag_id)}'.{nearest(dag_id, known)} Known: {choices(known)}.")
         if not isinstance(value, Runs):
+            value = plain(value)
             if type(value) is not int or value < 0:
                 raise DagkitError(f"runs must be a whole number >= 0 or a dk.Runs, not {quoted(value)}.")
             value = Runs(value)

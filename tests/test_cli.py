@@ -106,7 +106,7 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 @pytest.mark.parametrize(("arguments", "sentence"), [
     (["show", "/no/such/file"], "dagkit: file 'file': cannot be opened (No such file or directory). Check the path"),
-    (["plan", BIRDS, "--slots", "0"], "slots must be a whole number >= 1, not 0"),
+    (["plan", BIRDS, "--slots", "0"], "plan: slots must be a whole number >= 1, not 0"),
     (["explain", BIRDS, "tarin"], "'tarin' matches no task. Did you mean 'train'"),
     (["simulate", BIRDS, "--pool", "db"], "dagkit: --pool must be NAME=VALUE, not 'db'."),
     (["simulate", BIRDS, "--pool", "db=x"], "--pool db must be a whole number of slots, not 'x'"),

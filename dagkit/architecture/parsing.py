@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..checks import whole
+from ..checks import plain, whole
 from ..errors import DagkitError, choices, nearest, quoted, shown
 from ..task import is_number
 from ..views import gantt
@@ -116,6 +116,7 @@ def parse(files: Mapping[str, float], *, saved: tuple[str, float] | None = None,
     >>> done.seen_at, [p.stored for p in done.parses if p.file == "slow.py"]
     (42, [False, False, False])
     """
+    settings = {name: plain(value) for name, value in settings.items()}
     given = _checked(files, saved, settings, until)
     return Parsing(tuple(_work(dict(files), saved, new, until, given)), tuple(files), until, saved)
 

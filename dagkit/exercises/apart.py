@@ -112,7 +112,7 @@ def _in_child(work: Work, outbox: Connection) -> None:
 
     _limit_memory()
     _here.leave = leave
-    with redirect_stdout(_Printed(outbox)), redirect_stderr(_Printed(outbox)):  # type: ignore[type-var]
+    with redirect_stdout(_Printed(outbox)), redirect_stderr(_Printed(outbox)):
         try:
             leave(work())
         except BaseException:

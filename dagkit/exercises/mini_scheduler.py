@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import examples
+from ..checks import plain
 from ..dag import Dag
 from ..engine import simulate
 from ..errors import DagkitError, expect, quoted, shown
@@ -54,6 +55,7 @@ def situations(step: int) -> dict[str, Scenario]:
     >>> [*situations(6)][:2]
     ["two workers' places, three tasks", 'the important first']
     """
+    step = plain(step)
     if step not in range(1, len(STEPS) + 1):
         raise DagkitError(f"situations: step must be 1 to {len(STEPS)}, not {quoted(step)}. Write situations(3).")
     small = {name: scenario for at, name, scenario in _small() if at == step}

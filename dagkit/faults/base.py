@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..checks import text, whole
+from ..checks import plain_fields, text, whole
 from ..errors import DagkitError
 
 
@@ -18,6 +18,7 @@ class Fault:
     component: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         whole(self._name, "tick", self.tick, 1)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..checks import flag, listed, names, whole
+from ..checks import flag, listed, names, number, plain_fields, whole
 from ..errors import DagkitError, quoted
 
 SCHEDULERS, WORKERS = ("scheduler 1", "scheduler 2"), ("worker 1", "worker 2")
@@ -24,6 +24,7 @@ class Down:
     until: int | None = None
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         if self.who not in SCHEDULERS + WORKERS:
             raise DagkitError(f"Down: who is one of {', '.join(SCHEDULERS + WORKERS)}, not {quoted(self.who)}.")
         if self.after not in ("owns", "assigned", "starts"):
@@ -49,15 +50,14 @@ class Faults:
     guards: bool = True
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         for name in ("lose", "duplicate"):
             kinds = names("Faults", name, getattr(self, name)) if getattr(self, name) else ()
             object.__setattr__(self, name, kinds)
             if wrong := [kind for kind in kinds if kind not in KINDS]:
                 raise DagkitError(f"Faults: a hint is of the kind run, task or done, not {quoted(wrong[0])}.")
         for name in ("lose_share", "duplicate_share"):
-            share = getattr(self, name)
-            if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
-                raise DagkitError(f"Faults: {name} is a share between 0 and 1, not {quoted(share)}.")
+            number("Faults", name, getattr(self, name), 0, 1)
         for name in ("broker_down", "fallback", "guards"):
             flag("Faults", name, getattr(self, name))
         whole("Faults", "busy_until", self.busy_until, 0, unit=" of ms")

@@ -27,19 +27,19 @@ def whole(who: str, name: str, value: Any, low: int, *, none: bool = False, unit
     >>> whole("Worker", "concurrency", "4", 1)
     Traceback (most recent call last):
     ...
-    dagkit.errors.DagkitError: Worker: concurrency must be a whole number >= 1, not '4'.
+    dagkit.errors.DagkitError: Worker: concurrency must be a whole number >= 1, not '4'. Give 1 or more.
     """
     if type(value) is int and value >= HUGE:
-        raise DagkitError(f"{who}: {name} must be below 2**63, not {quoted(value)}.")
+        raise DagkitError(f"{who}: {name} must be below 2**63, not {quoted(value)}. Give a smaller number.")
     if not (none and value is None) and (type(value) is not int or value < low):
         raise DagkitError(f"{who}: {name} must be a whole number{unit} >= {low}{' or None' * none}, "
-                          f"not {quoted(value)}.")
+                          f"not {quoted(value)}. Give {low} or more.")
 
 
 def flag(who: str, name: str, value: Any) -> None:
     """Refuses what is neither True nor False: 0, 1 and "no" are more likely a slip than a wish."""
     if type(value) is not bool:
-        raise DagkitError(f"{who}: {name} must be True or False, not {quoted(value)}.")
+        raise DagkitError(f"{who}: {name} must be True or False, not {quoted(value)}. Write {name}=True.")
 
 
 def text(who: str, name: str, value: Any, *, none: bool = False, empty: bool = False) -> None:

@@ -35,7 +35,7 @@ class Pool:
         plain_fields(self)
         if type(self.slots) is not int or not -1 <= self.slots < HUGE:
             raise DagkitError(f"pool: slots must be a whole number >= 0, or -1 for unlimited, not "
-                              f"{quoted(self.slots)}.")
+                              f"{quoted(self.slots)}. Write dk.Pool(2).")
         flag("pool", "include_deferred", self.include_deferred)
 
 

@@ -64,7 +64,7 @@ def beside(trace: Trace, recorded: Any, tick_seconds: float = 1) -> Beside:
         raise DagkitError("beside: needs the Trace of one run of one Dag. Write beside(dk.simulate(...), dk.load(...)).")
     if not isinstance(recorded, Loaded) or recorded.run is None:
         raise DagkitError("beside: needs a recorded run, as dk.load gives for a listing of task instances, "
-                          f"not {quoted(recorded)}.")
+                          f"not {quoted(recorded)}. Write dk.load('listing.json').")
     tick_seconds = number("beside", "tick_seconds", tick_seconds, 1e-6, 1e9)
     rows = tuple(_rows(trace, recorded, tick_seconds))
     return Beside(rows, tuple(_differences(trace, recorded, rows)), tick_seconds)

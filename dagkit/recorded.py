@@ -85,7 +85,7 @@ def against_ideal(loaded: Loaded, slots: int | None = None) -> Actual:
     """
     if not isinstance(loaded, Loaded) or loaded.run is None:
         raise DagkitError("actual: needs a file with a recorded run (start and end times), such as a listing of task "
-                          f"instances, not {quoted(loaded)}.")
+                          f"instances, not {quoted(loaded)}. Read one with dk.load(path).")
     ran = [r for r in loaded.run.rows if did_run(r)]
     if not ran:
         raise DagkitError("actual: no task of this run has both a start and an end. Record a run that did something.")

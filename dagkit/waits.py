@@ -109,5 +109,5 @@ def wait_to_json(wait: Any) -> Any:
 
 def wait_from_json(data: Any) -> Any:
     if not isinstance(data, Mapping) or not isinstance(data.get("kind"), str) or data["kind"] not in KINDS:
-        raise FormatError(f"wait: expected one of {choices(KINDS)}, not {quoted(data)}.")
+        raise FormatError(f"wait: expected one of {choices(KINDS)}, not {quoted(data)}. Save the file anew.")
     return KINDS[data["kind"]](**{k: v for k, v in data.items() if k != "kind"})

@@ -133,7 +133,8 @@ class Demo(anywidget.AnyWidget):
         """
         whole("demo", "stage", number, 0)
         if number > len(self.staged):
-            raise DagkitError(f"demo '{self.name}': stage must be 0 (the question) to {len(self.staged)}, not {number}.")
+            raise DagkitError(f"demo '{self.name}': stage must be 0 (the question) to {len(self.staged)}, not {number}. "
+                              "Begin with stage 0.")
         self.now = number
         if not number:
             return self.question.page()

@@ -172,7 +172,7 @@ def _executors(given: Any) -> Executors:
     found = Executors.of(LocalExecutor() if given is None else given)
     for name, executor in found.by_name.items():
         if not isinstance(executor, Executor) or len(name) > 100:
-            raise DagkitError(f"design: executor '{shown(name)}' needs a shorter name.")
+            raise DagkitError(f"design: executor '{shown(name)}' needs a shorter name. At most 100 characters will do.")
     return found
 
 

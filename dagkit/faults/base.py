@@ -32,7 +32,8 @@ class Fault:
     def _one_of(self, first: str, second: str, what: str) -> None:
         self._texts(first, second)
         if (getattr(self, first) is None) == (getattr(self, second) is None):
-            raise DagkitError(f"{self._name}: name either the {first} {what} ({first}=) or the {second} ({second}=).")
+            raise DagkitError(f"{self._name}: name either the {first} {what} ({first}=) or the {second} ({second}=). "
+                              "One of the two, not both.")
 
     def __str__(self) -> str:
         return f"{self._what()} {self._when()}"

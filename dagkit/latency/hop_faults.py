@@ -26,7 +26,8 @@ class Down:
     def __post_init__(self) -> None:
         plain_fields(self)
         if self.who not in SCHEDULERS + WORKERS:
-            raise DagkitError(f"Down: who is one of {', '.join(SCHEDULERS + WORKERS)}, not {quoted(self.who)}.")
+            raise DagkitError(f"Down: who is one of {', '.join(SCHEDULERS + WORKERS)}, not {quoted(self.who)}. "
+                              "Write Down('worker 1', 100).")
         if self.after not in ("owns", "assigned", "starts"):
             whole("Down", "after (else 'owns', 'assigned' or 'starts')", self.after, 0, unit=" of ms")
         whole("Down", "until", self.until, 0, none=True, unit=" of ms")
@@ -55,7 +56,8 @@ class Faults:
             kinds = names("Faults", name, getattr(self, name)) if getattr(self, name) else ()
             object.__setattr__(self, name, kinds)
             if wrong := [kind for kind in kinds if kind not in KINDS]:
-                raise DagkitError(f"Faults: a hint is of the kind run, task or done, not {quoted(wrong[0])}.")
+                raise DagkitError(f"Faults: a hint is of the kind run, task or done, not {quoted(wrong[0])}. "
+                                  f"Write {name}='task'.")
         for name in ("lose_share", "duplicate_share"):
             number("Faults", name, getattr(self, name), 0, 1)
         for name in ("broker_down", "fallback", "guards"):
@@ -63,7 +65,8 @@ class Faults:
         whole("Faults", "busy_until", self.busy_until, 0, unit=" of ms")
         object.__setattr__(self, "down", listed("Faults", "down", self.down, "Write down=[Down(...)]."))
         if strange := [one for one in self.down if not isinstance(one, Down)]:
-            raise DagkitError(f"Faults: down is a list of Down(who, after, until), not of {quoted(strange[0])}.")
+            raise DagkitError(f"Faults: down is a list of Down(who, after, until), not of {quoted(strange[0])}. "
+                              "Write down=[Down('worker 1', 100)].")
 
 
 class Case(NamedTuple):

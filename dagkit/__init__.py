@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from . import loading  # noqa: F401  (first: from here on a Ctrl-C is quiet)
+
+# isort: split
+
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any

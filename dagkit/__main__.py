@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from dagkit.loading import is_over
+
 NAME, HELP = "doctor", "what is installed, what is missing, how to mend it"
 ABOUT = "What is installed, what is missing, how to mend it."
 
@@ -23,6 +25,7 @@ def run(options: argparse.Namespace) -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status. The doctor is called first: it must work where libraries are missing."""
     try:
+        is_over()
         if (sys.argv[1:] if arguments is None else arguments) == [NAME]:
             return run(argparse.Namespace())
         from dagkit import cli

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import Any
 
 from .errors import DagkitError, quoted
@@ -24,19 +27,19 @@ def whole(who: str, name: str, value: Any, low: int, *, none: bool = False, unit
     >>> whole("Worker", "concurrency", "4", 1)
     Traceback (most recent call last):
     ...
-    dagkit.errors.DagkitError: Worker: concurrency must be a whole number >= 1, not '4'.
+    dagkit.errors.DagkitError: Worker: concurrency must be a whole number >= 1, not '4'. Give 1 or more.
     """
     if type(value) is int and value >= HUGE:
-        raise DagkitError(f"{who}: {name} must be below 2**63, not {quoted(value)}.")
+        raise DagkitError(f"{who}: {name} must be below 2**63, not {quoted(value)}. Give a smaller number.")
     if not (none and value is None) and (type(value) is not int or value < low):
         raise DagkitError(f"{who}: {name} must be a whole number{unit} >= {low}{' or None' * none}, "
-                          f"not {quoted(value)}.")
+                          f"not {quoted(value)}. Give {low} or more.")
 
 
 def flag(who: str, name: str, value: Any) -> None:
     """Refuses what is neither True nor False: 0, 1 and "no" are more likely a slip than a wish."""
     if type(value) is not bool:
-        raise DagkitError(f"{who}: {name} must be True or False, not {quoted(value)}.")
+        raise DagkitError(f"{who}: {name} must be True or False, not {quoted(value)}. Write {name}=True.")
 
 
 def text(who: str, name: str, value: Any, *, none: bool = False, empty: bool = False) -> None:
@@ -69,12 +72,52 @@ def names(who: str, name: str, value: Any) -> tuple[str, ...]:
 
 
 def plain(value: Any) -> Any:
-    """A number as Python's own int or float: numpy's scalars cannot be written as JSON.
+    """A number as Python's own int or float: numpy's scalars cannot be written as JSON. Anything else stays what it is.
 
-    >>> plain(3), plain(2.5)
-    (3, 2.5)
+    >>> plain(3), plain(2.5), plain("3")
+    (3, 2.5, '3')
     """
-    if not hasattr(value, "dtype"):
+    if not hasattr(value, "dtype") or not isinstance(value, Real):
         return value
-    item = value.item()
+    item: Any = value.item()  # type: ignore[attr-defined]
     return item if type(item) in (int, float) else float(item)
+
+
+def plain_fields(declared: Any) -> None:
+    """The same for the fields of a dataclass, before they are checked."""
+    for field in dataclasses.fields(declared):
+        value = getattr(declared, field.name)
+        if plain(value) is not value:
+            object.__setattr__(declared, field.name, plain(value))
+
+
+def number(who: str, name: str, value: Any, low: float, high: float, *, unit: str = "") -> Any:
+    """A number from low to high as Python's own, whole or not; anything else is refused.
+
+    >>> number("survey", "share", 2, 0, 1)
+    Traceback (most recent call last):
+    ...
+    dagkit.errors.DagkitError: survey: share must be a number from 0 to 1, not 2. Choose one between the two.
+    """
+    found = plain(value)
+    if type(found) not in (int, float) or not low <= found <= high:
+        top = "" if high == math.inf else f" to {high:,}"
+        raise DagkitError(f"{who}: {name} must be a number{unit} {'from' if top else '>='} {low:g}{top}, not "
+                          f"{quoted(value)}. {'Choose one between the two.' if top else 'Nothing is less than that.'}")
+    return found
+
+
+def levels(who: str, value: Any) -> int:
+    """A level of difficulty: 1, 2 or 3."""
+    found = plain(value)
+    if type(found) is not int or found not in (1, 2, 3):
+        raise DagkitError(f"{who}: level must be 1, 2 or 3, not {quoted(value)}. Begin with level=1.")
+    return found
+
+
+def seeds(who: str, value: Any) -> int:
+    """A seed: what is drawn depends on it and on nothing else."""
+    found = plain(value)
+    if type(found) is not int or not 0 <= found < HUGE:
+        raise DagkitError(f"{who}: seed must be a whole number >= 0, not {quoted(value)}. Any will do, for example 7.")
+    return found

@@ -123,7 +123,8 @@ def _check(answers: Any) -> None:
             raise DagkitError(f"which executor: there is no question '{shown(name)}'.{nearest(name, STEPS)} "
                               f"Known: {choices(STEPS)}.")
         if type(answer) is not bool:
-            raise DagkitError(f"which executor: the answer to '{name}' must be True or False, not {quoted(answer)}.")
+            raise DagkitError(f"which executor: the answer to '{name}' must be True or False, not {quoted(answer)}. "
+                              "Answer yes with True.")
 
 
 def paths(name: str = FIRST, before: tuple[tuple[str, bool], ...] = ()) -> Iterator[tuple[tuple[str, bool], ...]]:

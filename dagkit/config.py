@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .checks import HUGE, MOST, flag, plain, whole
+from .checks import HUGE, MOST, flag, number, plain_fields, whole
 from .errors import DagkitError, choices, nearest, quoted, shown
 from .task import is_number
 
 DEFAULT_POOL_SLOTS = 128   # [core] default_pool_task_slot_count
+LONGEST = 10**12
+"""Ticks: the longest cap of a retry delay, more than any simulation lasts."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,10 @@ class Pool:
     include_deferred: bool = False
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         if type(self.slots) is not int or not -1 <= self.slots < HUGE:
             raise DagkitError(f"pool: slots must be a whole number >= 0, or -1 for unlimited, not "
-                              f"{quoted(self.slots)}.")
+                              f"{quoted(self.slots)}. Write dk.Pool(2).")
         flag("pool", "include_deferred", self.include_deferred)
 
 
@@ -55,6 +58,7 @@ class Runs:
     catchup: bool = False
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         for name, low in (("count", 0), ("every", 0), ("start", 1), ("unpaused_at", 1)):
             whole("runs", name, getattr(self, name), low)
         if self.count > MOST:
@@ -113,6 +117,7 @@ class Config:
     scheduler_health_check_threshold: int = 30
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         if not isinstance(self.pacing, str) or self.pacing not in PACINGS:
             raise DagkitError(f"config: pacing must be one of {choices(PACINGS)}, not '{shown(self.pacing)}'."
                               f"{nearest(self.pacing, PACINGS)}")
@@ -123,11 +128,7 @@ class Config:
                           ("task_instance_heartbeat_timeout_detection_interval", 1),
                           ("scheduler_health_check_threshold", 1)):
             whole("config", name, getattr(self, name), low)
-        for name in ("max_task_retry_delay", "tick_seconds"):
-            value = getattr(self, name)
-            if not is_number(value) or value <= 0:
-                raise DagkitError(f"config: {name} must be a number > 0, not {quoted(value)}.")
-            object.__setattr__(self, name, plain(value))
-        if not 1e-6 <= self.tick_seconds <= 1e9:
-            raise DagkitError(f"config: tick_seconds must be from 1e-6 to 1e9, not {quoted(self.tick_seconds)}. "
+        number("config", "max_task_retry_delay", self.max_task_retry_delay, 1e-6, LONGEST, unit=" of ticks")
+        if not is_number(self.tick_seconds) or not 1e-6 <= self.tick_seconds <= 1e9:
+            raise DagkitError(f"config: tick_seconds must be a number from 1e-6 to 1e9, not {quoted(self.tick_seconds)}. "
                               "Choose another unit.")

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .checks import number
 from .errors import DagkitError, choices, quoted, shown
 from .formats.loaded import Loaded
 from .recorded import left_out
-from .task import is_number
 from .trace import Trace
 
 
@@ -64,9 +64,8 @@ def beside(trace: Trace, recorded: Any, tick_seconds: float = 1) -> Beside:
         raise DagkitError("beside: needs the Trace of one run of one Dag. Write beside(dk.simulate(...), dk.load(...)).")
     if not isinstance(recorded, Loaded) or recorded.run is None:
         raise DagkitError("beside: needs a recorded run, as dk.load gives for a listing of task instances, "
-                          f"not {quoted(recorded)}.")
-    if not is_number(tick_seconds) or tick_seconds <= 0:
-        raise DagkitError(f"beside: tick_seconds must be a number > 0, not {quoted(tick_seconds)}.")
+                          f"not {quoted(recorded)}. Write dk.load('listing.json').")
+    tick_seconds = number("beside", "tick_seconds", tick_seconds, 1e-6, 1e9)
     rows = tuple(_rows(trace, recorded, tick_seconds))
     return Beside(rows, tuple(_differences(trace, recorded, rows)), tick_seconds)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from . import planning
+from .checks import plain
 from .dag import Dag
 from .errors import DagkitError, quoted
 from .formats.loaded import Loaded, TaskRun
@@ -84,12 +85,12 @@ def against_ideal(loaded: Loaded, slots: int | None = None) -> Actual:
     """
     if not isinstance(loaded, Loaded) or loaded.run is None:
         raise DagkitError("actual: needs a file with a recorded run (start and end times), such as a listing of task "
-                          f"instances, not {quoted(loaded)}.")
+                          f"instances, not {quoted(loaded)}. Read one with dk.load(path).")
     ran = [r for r in loaded.run.rows if did_run(r)]
     if not ran:
         raise DagkitError("actual: no task of this run has both a start and an end. Record a run that did something.")
     dag = _as_run(loaded.dag, ran)
-    most, counted = _at_once(ran), slots is None
+    most, counted, slots = _at_once(ran), slots is None, plain(slots)
     slots = most if slots is None else at_least_one("actual: slots", slots)
     planned = {row.task_id: row for row in planning.schedule(dag, slots).rows}
     floor, ideal = float(planning.critical_path(dag).length), float(max((r.end for r in planned.values()), default=0))

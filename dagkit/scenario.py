@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import states
-from .checks import HUGE, MOST, listed, names
+from .checks import HUGE, MOST, listed, names, plain, plain_fields
 from .config import DEFAULT_POOL_SLOTS, Config, Pool, Runs
 from .dag import Dag
 from .errors import DagkitError, choices, nearest, quoted, shown
@@ -52,6 +52,7 @@ class Scenario:
 
     def __post_init__(self) -> None:
         fix = object.__setattr__
+        plain_fields(self)
         fix(self, "dags", _dags(self.dags))
         fix(self, "config", Config() if self.config is None else self.config)
         if not isinstance(self.config, Config):
@@ -82,7 +83,7 @@ class Scenario:
         """The only Dag of the scenario; raises if there are several."""
         if len(self.dags) != 1:
             raise DagkitError(f"this scenario holds {len(self.dags)} Dags, so name one: "
-                              f"{choices(d.dag_id for d in self.dags)}.")
+                              f"{choices(d.dag_id for d in self.dags)}. Write dags[0] for the first.")
         return self.dags[0]
 
     def replace(self, **changes: Any) -> Scenario:
@@ -123,7 +124,8 @@ class Scenario:
         """``dag``: a new definition. ``tasks``: ``{task_id: {parameter: value}}``, edits of single tasks."""
         if name == "dag":
             if not isinstance(value, Dag):
-                raise DagkitError(f"change: dag must be a dk.Dag (the new definition), not {quoted(value)}.")
+                raise DagkitError(f"change: dag must be a dk.Dag (the new definition), not {quoted(value)}. "
+                                  "Declare the changed Dag first.")
             ids = [dag.dag_id for dag in dags]
             if value.dag_id not in ids:
                 raise DagkitError(f"change: no Dag is called '{shown(value.dag_id)}'.{nearest(value.dag_id, ids)}")
@@ -146,7 +148,7 @@ class Scenario:
 def _mapping(what: str, given: Any) -> Iterable[tuple[str, Any]]:
     key = {"pools": "pool name", "tasks": "task id"}.get(what, "task label")
     if not isinstance(given, Mapping):
-        raise DagkitError(f"{what} must be a dictionary keyed by {key}, not {type(given).__name__}.")
+        raise DagkitError(f"{what} must be a dictionary keyed by {key}, not {type(given).__name__}. Write {what}={{...}}.")
     for label in given if what != "pools" else ():         # pool names are checked with their pools
         if not isinstance(label, str):
             raise DagkitError(f"{what}: the {key} {quoted(label)} must be text. Put it in quotes.")
@@ -167,10 +169,11 @@ def _changes(given: Any) -> tuple[tuple[int, Mapping[str, Any]], ...]:
     for change in listed("scenario", "changes", given, "Write changes=[(3, {'pools': {'db': 2}})]."):
         if not isinstance(change, (tuple, list)) or len(change) != 2 or not isinstance(change[1], Mapping):
             raise DagkitError("changes must be pairs of a tick and a dictionary, such as (3, {'pools': {'db': 2}}), "
-                              f"not {quoted(change)}.")
-        if type(change[0]) is not int or change[0] < 1:
-            raise DagkitError(f"changes: a change needs a tick >= 1, not {quoted(change[0])}.")
-        changes.append((change[0], change[1]))
+                              f"not {quoted(change)}. The tick comes first.")
+        tick = plain(change[0])
+        if type(tick) is not int or tick < 1:
+            raise DagkitError(f"changes: a change needs a tick >= 1, not {quoted(change[0])}. The first tick is 1.")
+        changes.append((tick, change[1]))
     return tuple(sorted(changes, key=lambda c: c[0]))
 
 
@@ -195,7 +198,7 @@ def _dags(given: Any) -> tuple[Dag, ...]:
     seen: set[str] = set()
     for dag in dags:
         if not isinstance(dag, Dag):
-            raise DagkitError(f"simulate needs a Dag or a list of Dags, not {type(dag).__name__}.")
+            raise DagkitError(f"simulate needs a Dag or a list of Dags, not {type(dag).__name__}. Write dk.Dag(...).")
         if dag.dag_id in seen:
             raise DagkitError(f"two Dags are called '{shown(dag.dag_id)}'. Dag ids must be unique; rename one.")
         seen.add(dag.dag_id)
@@ -208,11 +211,12 @@ def _pools(given: Any, config: Any) -> dict[str, Pool]:
     pools = {}
     for name, pool in _mapping("pools", given):
         if type(name) is not str or not name:
-            raise DagkitError(f"pool name {quoted(name)} must be non-empty text.")
+            raise DagkitError(f"pool name {quoted(name)} must be non-empty text. Put it in quotes.")
         if not isinstance(pool, Pool):
+            pool = plain(pool)
             if type(pool) is not int or not -1 <= pool < HUGE:
                 raise DagkitError(f"pool '{shown(name)}': slots must be a whole number >= 0, or -1 for unlimited, "
-                                  f"or a dk.Pool, not {quoted(pool)}.")
+                                  f"or a dk.Pool, not {quoted(pool)}. Write 2, for example.")
             pool = Pool(pool)
         pools[name] = pool
     pools.setdefault("default_pool", Pool(config.default_pool_slots))
@@ -227,8 +231,9 @@ def _runs(given: Any, dags: Sequence[Dag]) -> dict[str, Runs]:
         if dag_id not in known:
             raise DagkitError(f"runs: no Dag is called '{shown(dag_id)}'.{nearest(dag_id, known)} Known: {choices(known)}.")
         if not isinstance(value, Runs):
+            value = plain(value)
             if type(value) is not int or value < 0:
-                raise DagkitError(f"runs must be a whole number >= 0 or a dk.Runs, not {quoted(value)}.")
+                raise DagkitError(f"runs must be a whole number >= 0 or a dk.Runs, not {quoted(value)}. Write runs=3.")
             value = Runs(value)
         runs[dag_id] = value
     return {dag_id: runs.get(dag_id, Runs()) for dag_id in known}
@@ -240,7 +245,8 @@ OUTCOMES = ("success", "fail", "fail_hard", "skip")
 def _outcomes(label: str, script: Any) -> tuple[str, ...]:
     entries = (script,) if isinstance(script, str) else tuple(script) if isinstance(script, (list, tuple)) else None
     if entries is None:
-        raise DagkitError(f"outcomes['{shown(label)}'] must be a list with one entry per try, not {quoted(script)}.")
+        raise DagkitError(f"outcomes['{shown(label)}'] must be a list with one entry per try, not {quoted(script)}. "
+                          "Write ['fail', 'success'].")
     for entry in entries:
         word, colon, length = entry.partition(":") if isinstance(entry, str) else ("", "", "")
         if word == "success" and length.isdecimal() and (len(length) > 4000 or int(length) > MOST):

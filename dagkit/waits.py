@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .checks import flag, listed, whole
+from .checks import flag, listed, plain, plain_fields, whole
 from .errors import DagkitError, FormatError, choices, nearest, quoted, shown
 
 MODES = ("poke", "reschedule")
@@ -41,6 +41,7 @@ class Sensor:
     errors_at: Sequence[int] = ()
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         if not isinstance(self.mode, str) or self.mode not in MODES:
             raise DagkitError(f"Sensor: mode must be one of {choices(MODES)}, not '{shown(self.mode)}'."
                               f"{nearest(self.mode, MODES)}")
@@ -48,7 +49,7 @@ class Sensor:
         _ticks("Sensor", "poke_interval", self.poke_interval, 1)
         _ticks("Sensor", "timeout", self.timeout, 0)
         flag("Sensor", "soft_fail", self.soft_fail)
-        given = listed("Sensor", "errors_at", self.errors_at, "Write errors_at=[300].")
+        given = tuple(map(plain, listed("Sensor", "errors_at", self.errors_at, "Write errors_at=[300].")))
         for tick in given:
             _ticks("Sensor", "errors_at: each tick", tick, 0)
         object.__setattr__(self, "errors_at", given)
@@ -67,6 +68,7 @@ class Deferral:
     timeout: int | None = None
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         _ticks("Deferral", "before", self.before, 1)
         _ticks("Deferral", "wait", self.wait, 0, none=True)
         _ticks("Deferral", "after", self.after, 1)
@@ -88,6 +90,7 @@ class HumanInput:
     defaults: bool = False
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         _ticks("HumanInput", "before", self.before, 1)
         _ticks("HumanInput", "answered_after", self.answered_after, 0, none=True)
         _ticks("HumanInput", "after", self.after, 1)
@@ -106,5 +109,5 @@ def wait_to_json(wait: Any) -> Any:
 
 def wait_from_json(data: Any) -> Any:
     if not isinstance(data, Mapping) or not isinstance(data.get("kind"), str) or data["kind"] not in KINDS:
-        raise FormatError(f"wait: expected one of {choices(KINDS)}, not {quoted(data)}.")
+        raise FormatError(f"wait: expected one of {choices(KINDS)}, not {quoted(data)}. Save the file anew.")
     return KINDS[data["kind"]](**{k: v for k, v in data.items() if k != "kind"})

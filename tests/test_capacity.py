@@ -59,7 +59,7 @@ def test_what_could_not_be_read_never_takes_anything_away(runs, due, rows, idle)
 
 def test_facts_that_are_none_are_refused():
     for bad in (-1, True, "0", math.nan):
-        with pytest.raises(dk.DagkitError, match="facts: trigger_rows must be a number >= 0, or None"):
+        with pytest.raises(dk.DagkitError, match="facts: trigger_rows must be a number >= 0, not .* Write None if"):
             Facts(trigger_rows=bad)
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,7 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 @pytest.mark.parametrize(("arguments", "sentence"), [
     (["show", "/no/such/file"], "dagkit: file 'file': cannot be opened (No such file or directory). Check the path"),
-    (["plan", BIRDS, "--slots", "0"], "slots must be a whole number >= 1, not 0"),
+    (["plan", BIRDS, "--slots", "0"], "plan: slots must be a whole number >= 1, not 0"),
     (["explain", BIRDS, "tarin"], "'tarin' matches no task. Did you mean 'train'"),
     (["simulate", BIRDS, "--pool", "db"], "dagkit: --pool must be NAME=VALUE, not 'db'."),
     (["simulate", BIRDS, "--pool", "db=x"], "--pool db must be a whole number of slots, not 'x'"),
@@ -200,6 +201,23 @@ def test_closed_streams(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     for command in (["show", BIRDS], ["export", BIRDS, "--to", "dot"]):
         monkeypatch.setattr(sys, "stdout", None)
         assert main(command) == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+@pytest.mark.parametrize("module", ["dagkit.dag", "dagkit.engine", "dagkit.cli", "dagkit.formats"])
+def test_an_interrupt_while_the_package_loads_ends_without_a_word(module: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(textwrap.dedent(f"""
+        import os, signal, sys
+        class Finder:
+            def find_spec(self, name, path=None, target=None):
+                if name == {module!r}:
+                    os.kill(os.getpid(), signal.SIGINT)
+        sys.meta_path.insert(0, Finder())
+    """), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-m", "dagkit", "show", BIRDS], capture_output=True, env=environment, timeout=60,
+                          check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
 def test_an_interrupt_while_the_commands_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:

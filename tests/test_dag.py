@@ -247,7 +247,8 @@ SCENARIO_REFUSALS = [
         ["pacing must be one of lesson, airflow, not 'lessons'", "mean 'lesson'?"],
     ),
     (lambda: Config(parallelism=0), ["config: parallelism must be a whole number >= 1, not 0"]),
-    (lambda: Config(tick_seconds=0), ["config: tick_seconds must be a number > 0, not 0"]),
+    (lambda: Config(tick_seconds=0), ["config: tick_seconds must be a number from 1e-6 to 1e9, not 0"]),
+    (lambda: Config(max_task_retry_delay=10**400), ["config: max_task_retry_delay must be a number of ticks"]),
     (
         lambda: Scenario(small()).replace(pool={}),
         ["scenario: 'pool' is unknown", "Did you mean 'pools'?", "Known:"],

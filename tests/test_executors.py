@@ -464,8 +464,8 @@ def test_slips_are_refused_in_one_sentence(wrong, said):
     (lambda: dk.KubernetesExecutor(loop=10**400), "loop must be a number of seconds > 0"),
     (lambda: dk.KubernetesExecutor(loop=5e-324), "loop must be a number of seconds > 0"),
     (lambda: dk.BatchExecutor(least_paid=10**400), "least_paid must be a number of seconds >= 0"),
-    (lambda: dk.Config(tick_seconds=10**400), "tick_seconds must be from 1e-6 to 1e9"),
-    (lambda: dk.Config(tick_seconds=5e-324), "tick_seconds must be from 1e-6 to 1e9"),
+    (lambda: dk.Config(tick_seconds=10**400), "tick_seconds must be a number from 1e-6 to 1e9"),
+    (lambda: dk.Config(tick_seconds=5e-324), "tick_seconds must be a number from 1e-6 to 1e9"),
     (lambda: dk.simulate(same(1), faults=[dk.LoseWorker(2, task="t0", executor="nobody")]), "no executor is called"),
 ])
 def test_what_would_overflow_or_be_lost_is_refused(wrong, said):

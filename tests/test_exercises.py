@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import os
 import re
 import shutil
@@ -20,7 +21,7 @@ from traitlets.config import Config
 
 import dagkit as dk
 from dagkit import exercises
-from dagkit.exercises import NotYet, trial
+from dagkit.exercises import NotYet, apart, trial
 from dagkit.lesson.lessons import MODULES
 from tests.wrong_answers import WRONG
 from tools import check_exercises, make_exercises
@@ -166,6 +167,13 @@ def test_an_untouched_older_edition_is_simply_replaced(folder: Path) -> None:
 # ---- what the checkers say --------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge in this process: a copy of it for each of hundreds of answers would take half a minute."""
+    monkeypatch.setattr(apart, "run", lambda work: work())
+
+
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("number", exercises.tasks())
 def test_known_mistakes_fail_for_their_own_reason(number: str) -> None:
     assert len(WRONG[number]) >= 2
@@ -179,6 +187,7 @@ def test_known_mistakes_fail_for_their_own_reason(number: str) -> None:
         assert re.search(reason, str(told.value)), f"{number}: {told.value}\nwanted: {reason}"
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("number", exercises.tasks())
 def test_anything_at_all_is_answered_with_a_sentence(number: str) -> None:
     """A value of the wrong kind, a function that fails, one that quits: always the one error of the checkers."""
@@ -205,15 +214,75 @@ def test_ipython_shows_the_sentences_and_no_traceback(tmp_path: Path, capsys: An
     assert lines[0].startswith("✗ 1.1 not yet. order({") and lines[1].startswith("  Hint: "), lines
 
 
-def test_a_loop_without_end_is_stopped_by_counting_lines() -> None:
-    def endless(_: int) -> None:
-        while True:
-            pass
+ENDLESS = {
+    "one line": "while True: pass",
+    "two lines": "while True:\n    needs = needs",
+    "expression": "[None for _ in iter(int, 1)]",
+    "generator": "yield from iter(int, 1)",
+    "error ignored": "while True:\n    try: int('x')\n    except ValueError: pass",
+    "every error ignored": "while True:\n    try: int('x')\n    except: pass",
+    "every error ignored at both ends": "while True:\n    try:\n        while True: pass\n    except: continue",
+    "finally": "try:\n    while True: pass\nfinally:\n    while True: pass",
+    "own thread state": "import sys\nsys.settrace(None)\nwhile True: pass",
+    "sleep": "import time\ntime.sleep(10**6)",
+    "lock": "import threading\nthreading.Event().wait()",
+}
+ONE_STEP = {                                                    # nothing inside Python lets anybody else in
+    "sum": "sum(iter(int, 1))",
+    "recursion, every error ignored": "try: order(needs)\nexcept: pass\ntry: order(needs)\nexcept: pass",
+}
+BROKEN = {
+    "recursion": ("return order(needs)", "ended in RecursionError"),
+    "memory": ("return 'x' * 10**11", "ended in MemoryError"),
+    "memory, bit by bit": ("import itertools\nreturn list(itertools.repeat(needs))", "ended in MemoryError"),
+    "input": ("return input('?')", "nobody answers input"),
+    "exit": ("raise SystemExit", "ended in SystemExit"),
+    "hard exit": ("import os\nos._exit(0)", "ended the whole program"),
+    "interrupt": ("raise KeyboardInterrupt", "ended the whole program"),
+}
 
+
+def answered(body: str) -> str:
+    """What the check of 1.1 says to a function with this body."""
+    space: dict[str, Any] = {}
+    exec("def order(needs):\n    " + body.replace("\n", "\n    "), space)
+    with pytest.raises(NotYet) as told:
+        exercises.judge("1.1", space)
+    return str(told.value)
+
+
+@pytest.fixture(params=["forked", "threaded"])
+def way(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways to run an answer apart, and less patience than a learner gets."""
+    if request.param == "forked" and sys.platform != "linux":
+        pytest.skip("only Linux copies processes safely")
+    monkeypatch.setattr(apart, "run", getattr(apart, request.param))
+    monkeypatch.setattr(apart, "MOST_SECONDS", 0.5)
+    monkeypatch.setattr(trial, "MOST_STEPS", 20_000)
+    return str(request.param)
+
+
+@pytest.mark.parametrize("shape", [*ENDLESS, *ONE_STEP])
+def test_what_does_not_end_is_given_up(shape: str, way: str) -> None:
+    if way == "threaded" and (shape in ONE_STEP or shape == "own thread state"):
+        pytest.skip("would go on in this process for ever")
     before = sys.gettrace()
-    with pytest.raises(NotYet, match="does not come to an end"):
-        trial.call(endless, 1)
+    assert answered({**ENDLESS, **ONE_STEP}[shape]).startswith("1.1 not yet: Your code does not come to an end. Hint: ")
     assert sys.gettrace() is before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only a process of its own can be ended or limited")
+@pytest.mark.parametrize("shape", BROKEN)
+def test_what_breaks_is_told_and_nothing_else_breaks(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "MORE_MEMORY", 2**28)
+    body, reason = BROKEN[shape]
+    assert reason in answered(body)
+
+
+def test_what_is_printed_while_a_check_runs_can_be_read(way: str, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "MOST_SECONDS", 60.0)
+    answered("print('seen', len(needs) > -1)\nreturn []")
+    assert capsys.readouterr().out.startswith("seen True\n")
 
 
 def test_arguments_cannot_be_changed_from_inside() -> None:
@@ -225,6 +294,26 @@ def test_arguments_cannot_be_changed_from_inside() -> None:
 def test_an_unknown_task_is_named() -> None:
     with pytest.raises(dk.DagkitError, match="task '1.9' is unknown"):
         exercises.judge("1.9", {})
+
+
+def test_helpers_of_the_exercises_refuse_other_things_in_a_sentence() -> None:
+    for odd in (None, -1, 3.5, 10**400, [1], {1: 2}, object()):
+        for helper in (exercises.connections, exercises.in_order, exercises.places, exercises.told, exercises.work,
+                       exercises.situations, lambda odd: exercises.night({}, odd), lambda odd: exercises.judge(odd, {}),
+                       lambda odd: exercises.judge("1.1", [odd])):
+            with pytest.raises(dk.DagkitError, match=r"\.$"):
+                helper(odd)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_function_that_is_only_half_written_is_told_so_instead_of_its_error() -> None:
+    space: dict[str, Any] = {}
+    cell = next(cell.source for cell in cells(FOLDER / "10_capacity_and_recovery.ipynb") if "def triggerers" in cell.source)
+    linecache.cache["cell"] = (len(cell), None, cell.splitlines(keepends=True), "cell")
+    exec(compile("import math\n", "cell", "exec"), space)
+    exec(compile(cell, "cell", "exec"), space)
+    with pytest.raises(NotYet, match="Hint: YOUR CODE HERE is still in triggerers: that part first"):
+        exercises.judge("10.1", space)
 
 
 def test_a_step_that_builds_on_a_broken_one_points_to_it() -> None:

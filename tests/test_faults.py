@@ -220,11 +220,13 @@ def test_a_fault_of_something_that_is_not_there_is_refused(fault, given, words):
 
 
 @pytest.mark.parametrize(("make", "words"), [
-    (lambda: dk.BrokerDown(5, until=5), "BrokerDown: until must be a whole number >= 6 or None, not 5."),
-    (lambda: dk.SlowDatabase(0), "SlowDatabase: tick must be a whole number >= 1, not 0."),
-    (lambda: dk.SlowDatabase(1, factor=1), "SlowDatabase: factor must be a whole number >= 2, not 1."),
-    (lambda: dk.SlowWorker(1), "SlowWorker: name either the task whose worker is slow (task=) or the worker (worker=)."),
-    (lambda: dk.ApiServerDown(1, give_up_after="3"), "ApiServerDown: give_up_after must be a whole number >= 1, not '3'."),
+    (lambda: dk.BrokerDown(5, until=5), "BrokerDown: until must be a whole number >= 6 or None, not 5. Give 6 or more."),
+    (lambda: dk.SlowDatabase(0), "SlowDatabase: tick must be a whole number >= 1, not 0. Give 1 or more."),
+    (lambda: dk.SlowDatabase(1, factor=1), "SlowDatabase: factor must be a whole number >= 2, not 1. Give 2 or more."),
+    (lambda: dk.SlowWorker(1), "SlowWorker: name either the task whose worker is slow (task=) or the worker (worker=). "
+                               "One of the two, not both."),
+    (lambda: dk.ApiServerDown(1, give_up_after="3"),
+     "ApiServerDown: give_up_after must be a whole number >= 1, not '3'. Give 1 or more."),
 ])
 def test_a_fault_that_makes_no_sense_is_refused(make, words):
     with pytest.raises(dk.DagkitError) as refused:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import dagkit as dk
 from dagkit import latency
-from dagkit.latency import CASES, PARAMETERS, Down, Faults, Model, play
+from dagkit.latency import CASES, PARAMETERS, Down, Faults, Model, play, verdict
 from dagkit.latency.model import POINTS, SHAPES, _chance
 from dagkit.lesson.hop_walk import hop_walk
 from dagkit.lesson.latency_panel import chart, latency_panel, report
@@ -95,7 +95,7 @@ def test_conclusions_can_fail():
 
 def test_a_survey_is_the_same_twice_and_has_all_shares():
     one = latency.survey(12, seed=3)
-    latency.survey.cache_clear()
+    verdict._survey.cache_clear()
     assert latency.survey(12, seed=3) == one and one.tried == 12
     assert set(one.holds) == set(latency.CONCLUSIONS) and all(0 <= share <= 1 for share in one.holds.values())
     assert all(low <= high for low, high in one.ranges.values()) and len(one.ranges) == 4
@@ -104,10 +104,10 @@ def test_a_survey_is_the_same_twice_and_has_all_shares():
 @pytest.mark.parametrize(("call", "said"), [
     (lambda: Model(scheduler=3), "parameter 'scheduler' is unknown. Did you mean 'schedulers'"),
     (lambda: Model(row_cost=1), "row_cost is solved for"),
-    (lambda: Model(schedulers=0), "must be a number above 0, not 0"),
-    (lambda: Model(schedulers=True), "must be a number above 0, not True"),
+    (lambda: Model(schedulers=0), "must be a number above 0 and at most 1e+12, not 0"),
+    (lambda: Model(schedulers=True), "must be a number above 0 and at most 1e+12, not True"),
     (lambda: Model(celery_share=1.5), "is a share below 1, not 1.5"),
-    (lambda: Model(heartbeat=float("nan")), "must be a number above 0, not nan"),
+    (lambda: Model(heartbeat=float("nan")), "must be a number above 0 and at most 1e+12, not nan"),
     (lambda: Model(process_start=60).p95("standard", 1), "no row_cost gives 23.582 s"),
     (lambda: Model().p95("hint", 1), "design 'hint' is unknown. Did you mean 'hinted'"),
     (lambda: Model().p95("hinted", -1), "must be a number >= 0, not -1"),
@@ -115,8 +115,8 @@ def test_a_survey_is_the_same_twice_and_has_all_shares():
     (lambda: Model().p95([], 1), "design [] is unknown"),
     (lambda: play(lose=("tasks",)), "of the kind run, task or done, not 'tasks'"),
     (lambda: play(lose=5), "lose must be"),
-    (lambda: play(lose_share=1.5), "lose_share is a share between 0 and 1, not 1.5"),
-    (lambda: play(lose_share="half"), "lose_share is a share between 0 and 1, not 'half'"),
+    (lambda: play(lose_share=1.5), "lose_share must be a number from 0 to 1, not 1.5"),
+    (lambda: play(lose_share="half"), "lose_share must be a number from 0 to 1, not 'half'"),
     (lambda: play(guards=0), "guards must be True or False, not 0"),
     (lambda: play(busy_until=-1), "busy_until must be a whole number of ms >= 0, not -1"),
     (lambda: play(down=["worker 1"]), "a list of Down(who, after, until), not of 'worker 1'"),

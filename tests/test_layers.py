@@ -28,7 +28,7 @@ LAYERS = (
     {"usage", "stays", "faulted", "delivered", "situation", "explain", "meters", "redelivery", "remarks",
      "bridge", "bridge_rows"},
     {"trace"},
-    {"written"},
+    {"written", "element"},
     {"serial", "compare", "compared", "breakeven", "choice", "examples", "interop", "naive", "museum", "chrome_trace"},
     {"formats", "latency", "capacity", "claims"},
     {"real_run", "recorded"},
@@ -206,3 +206,9 @@ def test_the_public_names_of_the_contract_are_there() -> None:
     names = ("Task Dag Scenario Pool Runs Config Trace simulate examples trigger_rules LocalExecutor CeleryExecutor "
              "KubernetesExecutor Worker DagkitError CycleError").split()
     assert [name for name in names if not hasattr(dk, name)] == []
+
+
+def test_elements_are_made_in_one_place() -> None:
+    """The small modules share one helper. The player is larger, and has its own."""
+    made = {path.name for path in PACKAGE.rglob("*.js") if "createElement(" in path.read_text(encoding="utf-8")}
+    assert made == {"element.js", "player.js"}

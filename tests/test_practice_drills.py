@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import subprocess
 import sys
 from itertools import pairwise
@@ -13,6 +14,7 @@ import pytest
 
 import dagkit as dk
 from dagkit.__main__ import main
+from dagkit.planning import critical_path, makespan
 from dagkit.practice import drill, kinds, notation, sheet
 from dagkit.practice.choosing_kinds import EXECUTORS, Load, chosen, played
 from dagkit.practice.content import misconceptions
@@ -64,6 +66,26 @@ def test_wrong_answers_are_told_what_makes_them_wrong(kind, level):
             if verdict.ok is False:
                 slip = verdict.misconception
                 assert not slip or slip in misconceptions(), slip
+
+
+def test_typical_numbers_are_told_the_thought_behind_them():
+    """The wrong numbers that people reach by a plausible way, worked out here from the Dag alone."""
+    seen = set()
+    for seed in range(30):
+        for level in (1, 2, 3):
+            dag = drill("makespan", seed, level).posed.dag
+            work = sum(task.duration for task in dag)
+            for slots in (2, 3):
+                seen.add(drill("makespan", seed, level).answer(math.ceil(work / slots)).misconception)
+                seen.add(drill("makespan", seed, level).answer(makespan(dag, slots, first="critical_path")).misconception)
+            one = drill("saturation", seed, level)
+            path = critical_path(one.posed.dag).length
+            seen |= {one.answer(len(one.posed.dag)).misconception,
+                     one.answer(math.ceil(sum(task.duration for task in one.posed.dag) / path)).misconception}
+            one = drill("slack", seed, level)
+            seen |= {one.answer(n).misconception for n in range(one.posed.right.isdigit() and int(one.posed.right))}
+    assert {"work-divides-evenly", "best-order-is-taken", "a-slot-for-every-task", "work-over-path-is-saturation",
+            "no-task-may-be-late", "slack-ends-at-the-next"} <= seen
 
 
 def test_same_seed_same_bytes_in_another_process():

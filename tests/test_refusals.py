@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import threading
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -238,3 +242,71 @@ def test_a_damaged_trace_is_refused_when_it_is_read(case: str) -> None:
     with pytest.raises(FormatError, match=r"\Atrace: .*\.\Z") as refusal:
         dk.Trace.from_json(json.dumps(data))
     assert str(refusal.value).isprintable()
+
+
+# ---- what to do next -----------------------------------------------------------------------------------------------
+
+
+ELSEWHERE = ("dag.py", "task.py", "trace.py", "engine/", "planning/", "views/player.py")
+"""Parts whose refusals are still to be looked through."""
+ONE_SENTENCE = {
+    "errors.py: {who}: expected {named}, not {value}.": "`named` is what to give",
+    "compared.py: compare_executors: '{name}': {problem}": "hands on a whole refusal",
+    "claims/server.py: claims: {problem()}.": "says itself what to install",
+    "practice/progress_file.py: is not JSON": "a clause: the caller says what becomes of the file",
+    "practice/progress_file.py: is no progress file of this kit": "the same",
+    "practice/progress_file.py: was written by another version of the kit (format {version}, this one reads {VERSION})":
+        "the same",
+    "practice/progress_file.py: is damaged: it has no list of answers": "the same",
+}
+AUTHORS = "practice/content.py"
+"""Reads the kit's own questions: whoever sees a refusal is writing one, and it names file, place and rule."""
+
+
+def written(node: ast.expr) -> str:
+    """The text of a message, with names for what is filled in."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(written, node.values))
+    if isinstance(node, ast.FormattedValue):
+        inner = node.value
+        while isinstance(inner, ast.Call) and inner.args and isinstance(inner.func, ast.Name) and \
+                inner.func.id in ("shown", "quoted", "repr"):
+            inner = inner.args[0]
+        return "{" + ast.unparse(inner) + "}"
+    if isinstance(node, ast.BinOp):
+        return written(node.left) + written(node.right)
+    return "{" + ast.unparse(node) + "}"
+
+
+def raised() -> Iterator[tuple[str, str]]:
+    """(file, message) of every refusal that is raised in the package."""
+    package = Path(dk.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args and \
+                    getattr(node.exc.func, "id", "") in ("DagkitError", "FormatError"):
+                yield path.relative_to(package).as_posix(), written(node.exc.args[0])
+
+
+def sentences(message: str) -> int:
+    """How many clauses of its own a message has; a suggestion that is filled in at its end counts."""
+    told = re.sub(r"\{nearest\([^{}]*\)\}", " Mean this?", message)
+    return len([part for part in re.split(r"[.?;](?:\s+|$)", re.sub(r"\{[^{}]*\}", "x", told)) if part.strip()])
+
+
+def test_every_refusal_says_what_to_do_next() -> None:
+    found = list(raised())
+    assert len(found) > 300
+    lonely = [f"{file}: {message}" for file, message in found
+              if sentences(message) < 2 and not file.startswith((*ELSEWHERE, AUTHORS))]
+    assert [each for each in lonely if each not in ONE_SENTENCE] == []
+    assert set(ONE_SENTENCE) <= set(lonely), "an exception that nothing needs any more goes"
+
+
+def test_a_sentence_is_counted_as_one() -> None:
+    assert sentences("pool: slots must be >= 1, not {slots}.") == 1
+    assert sentences("pool: slots must be >= 1, not {slots}. Write dk.Pool(2).") == 2
+    assert sentences("state '{name}' is unknown.{nearest(name, known)}") == 2
+    assert sentences("rows is 0.5; choose a whole number.") == 2

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ..checks import plain
 from ..errors import DagkitError, choices, nearest, quoted, shown
 from ..lesson.chart import Chart
 from ..lesson.maps import Edge, Node
@@ -90,11 +91,12 @@ def architecture(version: int = 3) -> Architecture:
     >>> [e.end for e in architecture(3).links if e.start == "worker"]
     ['API server']
     """
+    version = plain(version)
     if version == 3 and type(version) is int:
         return Architecture(3, THREE, LINKS_THREE)
     if version == 2 and type(version) is int:
         return Architecture(2, TWO, LINKS_TWO)
-    raise DagkitError(f"architecture: version must be 3 or 2, not {quoted(version)}.")
+    raise DagkitError(f"architecture: version must be 3 or 2, not {quoted(version)}. 3 is today's.")
 
 
 def side_by_side() -> Page:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from ..checks import whole
+from ..checks import number, plain, whole
 from ..errors import DagkitError, choices, nearest, shown
 from ..faults import SlowDatabase
 
@@ -86,10 +86,11 @@ def growth(*, dags: int = 200, tasks: int = 30, runs_per_day: int = 24, days: in
     >>> growth(days=365).loop_seconds > 2 * growth().loop_seconds
     True
     """
+    dags, tasks, runs_per_day, days = map(plain, (dags, tasks, runs_per_day, days))
     for name, value in (("dags", dags), ("tasks", tasks), ("runs_per_day", runs_per_day), ("days", days)):
         whole("growth", name, value, 1)
-    if not isinstance(tries, (int, float)) or isinstance(tries, bool) or not 1 <= tries <= 100:
-        raise DagkitError(f"growth: tries must be a number from 1 to 100 (on average), not {shown(repr(tries))}.")
+    tries = number("growth", "tries (on average)", tries, 1, 100)
+    assumed = {name: plain(value) for name, value in assumed.items()}
     for name, value in assumed.items():
         if name not in ASSUMPTIONS:
             raise DagkitError(f"growth: '{shown(name)}' is no assumption of the model.{nearest(name, ASSUMPTIONS)} "

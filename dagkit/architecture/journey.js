@@ -1,17 +1,5 @@
 // A task's journey on the map: one step at a time, by button or arrow key. The static twin is a table.
 
-function h(tag, props = {}, ...children) {
-  const [name, ...classes] = tag.split(".");
-  const el = document.createElement(name);
-  if (classes.length) el.className = classes.join(" ");
-  for (const [key, value] of Object.entries(props)) {
-    if (key.startsWith("on")) el.addEventListener(key.slice(2), value);
-    else el.setAttribute(key, value);
-  }
-  el.append(...children);
-  return el;
-}
-
 function render({ model, el }) {
   const steps = model.get("steps");
   const drawing = h("div.dl-map");

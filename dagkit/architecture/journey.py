@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import anywidget
 import traitlets
 
+from ..element import module
 from ..lesson.chips import chips
 from ..lesson.page import static
 from .drawn import architecture
@@ -55,7 +56,7 @@ STEPS = (
 class Journey(anywidget.AnyWidget):
     """The journey on the map, step by step: buttons or arrow keys. Without widgets: the whole of it as a table."""
 
-    _esm = Path(__file__).parent / "journey.js"
+    _esm = module(Path(__file__).parent / "journey.js")
     _css = Path(__file__).parents[1] / "lesson" / "lesson.css"
     html = traitlets.Unicode("").tag(sync=True)
     steps: traitlets.List[Any] = traitlets.List([]).tag(sync=True)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..checks import whole
+from ..checks import plain, whole
 from ..errors import DagkitError, choices, nearest, quoted, shown
 from ..task import is_number
 from ..views import gantt
@@ -116,27 +116,31 @@ def parse(files: Mapping[str, float], *, saved: tuple[str, float] | None = None,
     >>> done.seen_at, [p.stored for p in done.parses if p.file == "slow.py"]
     (42, [False, False, False])
     """
+    settings = {name: plain(value) for name, value in settings.items()}
     given = _checked(files, saved, settings, until)
     return Parsing(tuple(_work(dict(files), saved, new, until, given)), tuple(files), until, saved)
 
 
 def _checked(files: Any, saved: Any, settings: Mapping[str, int], until: Any) -> dict[str, int]:
     if not isinstance(files, Mapping) or not files:
-        raise DagkitError(f"parsing: files must be a dictionary of name and seconds, not {quoted(files)}.")
+        raise DagkitError(f"parsing: files must be a dictionary of name and seconds, not {quoted(files)}. "
+                          f"Write {{'my_dag.py': 2}}.")
     for name, seconds in files.items():
         if not isinstance(name, str) or not is_number(seconds) or not 0 < seconds < MOST:
             raise DagkitError(f"parsing: file {quoted(name)} must take more than 0 and less than {MOST} seconds, not "
-                              f"{quoted(seconds)}.")
+                              f"{quoted(seconds)}. Shorten it.")
     for name, value in settings.items():
         if name not in DEFAULTS:
             raise DagkitError(f"parsing: '{shown(name)}' is no setting of the Dag processor.{nearest(name, DEFAULTS)} "
                               f"Known: {choices(DEFAULTS)}.")
         whole("parsing", name, value, 0 if name == "min_file_process_interval" else 1)
     if not is_number(until) or not 0 < until <= MOST:
-        raise DagkitError(f"parsing: until must be more than 0 and at most {MOST} seconds, not {quoted(until)}.")
+        raise DagkitError(f"parsing: until must be more than 0 and at most {MOST} seconds, not {quoted(until)}. "
+                          "Ten minutes are until=600.")
     if saved is not None and (not isinstance(saved, tuple) or len(saved) != 2 or saved[0] not in files
                               or not is_number(saved[1]) or not 0 <= saved[1] <= until):
-        raise DagkitError(f"parsing: saved must be (a file, a second until {until}), not {quoted(saved)}.")
+        raise DagkitError(f"parsing: saved must be (a file, a second until {until}), not {quoted(saved)}. "
+                          "Write saved=('my_dag.py', 40).")
     return {**DEFAULTS, **settings}
 
 

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
+from ..checks import HUGE, plain_fields
 from ..errors import DagkitError, expect, quoted
 
 LOOK_AHEAD = 10
@@ -51,11 +52,12 @@ class Facts:
     pod_idle: float | None = 0.0
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         for spec in fields(self):
             value = getattr(self, spec.name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0):
-                raise DagkitError(f"facts: {spec.name} must be a number >= 0, or None if it could not be read, not "
-                                  f"{quoted(value)}.")
+            if value is not None and (type(value) not in (int, float) or not (0 <= value < HUGE or value == math.inf)):
+                raise DagkitError(f"facts: {spec.name} must be a number >= 0, not {quoted(value)}. Write None if it could "
+                                  "not be read.")
 
 
 class Action(NamedTuple):

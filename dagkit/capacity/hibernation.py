@@ -8,9 +8,11 @@ to react to.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from ..checks import number
 from ..errors import DagkitError, choices, expect, nearest, quoted
 
 STEPS = {
@@ -22,6 +24,8 @@ STEPS = {
 }
 ORDER = tuple(STEPS)
 """The order that works."""
+LONGEST = 10**9
+"""Minutes: what is due later than that is never due."""
 
 
 @dataclass
@@ -40,6 +44,11 @@ class Deployment:
     workers: bool = True
     services: bool = True
     heartbeats: bool = False
+
+    def __post_init__(self) -> None:
+        self.next_run = number("Deployment", "next_run", self.next_run, 0, math.inf, unit=" of minutes")
+        if self.next_run > LONGEST:
+            self.next_run = math.inf
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,7 @@ def hibernate(deployment: Deployment | None = None, order: Sequence[str] = ORDER
         expect("hibernate", deployment, Deployment, "dk.capacity.Deployment(...)")
     expect("hibernate: order", order, Sequence, "a list of steps")
     now = replace(deployment or Deployment())
+    look_ahead = number("hibernate", "look_ahead", look_ahead, 0, LONGEST, unit=" of minutes")
     _allowed(now, order, look_ahead)
     before, now.tis = dict(now.tis), dict(now.tis)
     taken: list[Taken] = []

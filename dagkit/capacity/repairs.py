@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..checks import number, plain, seeds
 from ..errors import DagkitError, choices, expect, nearest, quoted
 
 MOST = 100_000
@@ -48,15 +49,15 @@ def judge(finding: str, first: Evidence, second: Evidence | None) -> tuple[str, 
     if not isinstance(finding, str) or finding not in FINDINGS:
         raise DagkitError(f"repair: finding {quoted(finding)} is unknown.{nearest(finding, FINDINGS)} "
                           f"Known: {choices(FINDINGS)}.")
-    for number, look in (("first", first), ("second", second)):
+    for which, look in (("first", first), ("second", second)):
         if look is None:
             continue
-        expect(f"repair: the {number} look", look, Mapping, "a dictionary of evidence")
+        expect(f"repair: the {which} look", look, Mapping, "a dictionary of evidence")
         for name in FINDINGS[finding].needs:
             if look.get(name) is None:
-                return "leave it", f"{name}: could not be read at the {number} look"
+                return "leave it", f"{name}: could not be read at the {which} look"
             if not look[name]:
-                return "leave it", f"{name}: not so at the {number} look"
+                return "leave it", f"{name}: not so at the {which} look"
     return FINDINGS[finding].action, "all evidence, at every look"
 
 
@@ -81,13 +82,14 @@ def trial(looks: int = 2, *, count: int = 300, broken: float = 0.3, missing: flo
     >>> trial(2).wrongly < trial(1).wrongly < trial(0).wrongly
     True
     """
+    looks, count = plain(looks), plain(count)
     if type(looks) is not int or looks not in (0, 1, 2):
-        raise DagkitError(f"repair: looks is 0, 1 or 2, not {quoted(looks)}.")
+        raise DagkitError(f"repair: looks is 0, 1 or 2, not {quoted(looks)}. Two are the careful way.")
     if type(count) is not int or not 0 <= count <= MOST:
-        raise DagkitError(f"repair: count must be a whole number from 0 to {MOST:,}, not {quoted(count)}.")
-    for share, value in (("broken", broken), ("missing", missing)):
-        if type(value) not in (int, float) or not 0 <= value <= 1:
-            raise DagkitError(f"repair: {share} is a share between 0 and 1, not {quoted(value)}.")
+        raise DagkitError(f"repair: count must be a whole number from 0 to {MOST:,}, not {quoted(count)}. "
+                          "Three hundred will do.")
+    broken, missing = number("repair", "broken", broken, 0, 1), number("repair", "missing", missing, 0, 1)
+    seed = seeds("repair", seed)
     dice, found = random.Random(seed), {"rightly": 0, "wrongly": 0, "left": 0}
     for k in range(count):
         name = list(FINDINGS)[k % len(FINDINGS)]

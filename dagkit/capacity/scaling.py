@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..checks import plain_fields, whole
 from ..errors import DagkitError, choices, nearest, quoted
 
 POLICIES = {
@@ -42,6 +43,11 @@ class Work:
     tasks: int
     length: int
     deferred: bool = False
+
+    def __post_init__(self) -> None:
+        plain_fields(self)
+        for name, low in (("due", 0), ("tasks", 0), ("length", 1)):
+            whole("Work", name, getattr(self, name), low)
 
 
 BACKGROUND = tuple(Work(minute, 1, 4) for minute in range(0, 60))

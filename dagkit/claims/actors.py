@@ -64,7 +64,7 @@ class Actor:
         said: dict[str, Any] = json.loads(line) if line else {"at": "its end", "error": self._last_words()}
         if said["at"] != expected:
             raise DagkitError(f"claims: process {self.number} was to reach '{expected}' and is at '{said['at']}': "
-                              f"{shown(said.get('error', 'no reason given'), 300)}.")
+                              f"{shown(said.get('error', 'no reason given'), 300)}. Try again.")
         return said
 
     def _last_words(self) -> str:

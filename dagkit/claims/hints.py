@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ..checks import number, plain_fields, seeds, whole
 from ..errors import DagkitError, choices, shown
 from .actors import Actor, actors
 from .race import Progress, to_stderr
@@ -53,6 +54,11 @@ class Design:
     twice: bool = False
     fault: str = ""
     guarded: bool = True
+
+    def __post_init__(self) -> None:
+        plain_fields(self)
+        number(f"design {shown(self.name)}", "interval", self.interval, 0.001, 3600, unit=" of seconds")
+        number(f"design {shown(self.name)}", "lose", self.lose, 0, 1)
 
 
 DESIGNS = {each.name: each for each in (
@@ -125,6 +131,14 @@ class Load:
     slots: int = 8
     threshold: float = 1.0
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        plain_fields(self)
+        for name in ("runs", "tasks", "replicas", "workers", "slots"):
+            whole("Load", name, getattr(self, name), 1)
+        for name in ("gap", "duration", "work", "threshold"):
+            number("Load", name, getattr(self, name), 0, 3600, unit=" of seconds")
+        seeds("Load", self.seed)
 
 
 def design(name: str) -> Design:

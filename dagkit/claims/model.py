@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from ..checks import plain
 from ..errors import DagkitError, quoted
 from .strategies import POOL, TURN, Strategy, strategy
 
@@ -67,6 +68,7 @@ class Interleavings:
     """
 
     def __init__(self, name: str, *, row_locks: bool = True, rows: int = 2, batch: int = 1):
+        rows, batch = plain(rows), plain(batch)
         for what, number in (("rows", rows), ("batch", batch)):
             if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= MOST:
                 raise DagkitError(f"interleavings: {what} is {quoted(number)}; choose a whole number from 1 to {MOST}.")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..errors import DagkitError
+from ..errors import DagkitError, choices
 from .actors import Actor, actors
 from .server import Server
 from .strategies import STRATEGIES, strategy
@@ -74,7 +74,8 @@ class Race:
         for lap in self.laps:
             if (lap.strategy, lap.schedulers) == (name, schedulers):
                 return lap
-        raise DagkitError(f"claims: {strategy(name).label} was not run with {schedulers} schedulers.")
+        ran = choices(sorted({lap.schedulers for lap in self.laps}))
+        raise DagkitError(f"claims: {strategy(name).label} was not run with {schedulers} schedulers. Known: {ran}.")
 
     @property
     def proved(self) -> bool:

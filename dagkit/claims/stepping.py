@@ -14,6 +14,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from ..element import module
 from .model import WHO, Interleavings, Moment, interleavings, statements
 from .strategies import STRATEGIES, strategy
 
@@ -107,7 +108,7 @@ class Steps(anywidget.AnyWidget):
     """The picture to walk through. ``order``: the steps taken so far, like "ABB". ``strategy``, ``row_locks``: what is
     looked at; all three follow what is done in the browser, and can be set."""
 
-    _esm = HERE / "steps.js"
+    _esm = module(HERE / "steps.js")
     _css = HERE / "steps.css"
     book = traitlets.Dict().tag(sync=True)
     strategy = traitlets.Unicode().tag(sync=True)

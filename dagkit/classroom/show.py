@@ -18,6 +18,7 @@ import traitlets
 
 from ..checks import whole
 from ..claims import interleavings, stepping
+from ..element import SHARED
 from ..errors import DagkitError
 from ..lesson import hop_walk as walks
 from ..lesson import page as pages
@@ -78,7 +79,7 @@ def walked(title: str, watch: str, say: str, case: str, *, fallback: bool = True
 def script() -> str:
     """stage.js with the modules it shows; each becomes a function that gives what it would have exported."""
     wrapped = [f"const {name} = (() => {{\n{_module(path)}}})();" for name, path in PIECES.items()]
-    return "\n".join([*wrapped, (HERE / "stage.js").read_text(encoding="utf-8")])
+    return "\n".join([SHARED, *wrapped, (HERE / "stage.js").read_text(encoding="utf-8")])
 
 
 def _module(path: Path) -> str:
@@ -133,7 +134,8 @@ class Demo(anywidget.AnyWidget):
         """
         whole("demo", "stage", number, 0)
         if number > len(self.staged):
-            raise DagkitError(f"demo '{self.name}': stage must be 0 (the question) to {len(self.staged)}, not {number}.")
+            raise DagkitError(f"demo '{self.name}': stage must be 0 (the question) to {len(self.staged)}, not {number}. "
+                              "Begin with stage 0.")
         self.now = number
         if not number:
             return self.question.page()

@@ -1,18 +1,6 @@
 // A demo on stage: the question, then one prepared situation per key. Each is drawn by a module of its own (player,
 // steps, walk), which gets a model that lives here. Keys: 0 the question, 1 to 9, A answer, F full screen, + and -.
 
-function make(tag, props = {}, ...children) {
-  const [name, ...classes] = tag.split(".");
-  const el = document.createElement(name);
-  if (classes.length) el.className = classes.join(" ");
-  for (const [key, value] of Object.entries(props)) {
-    if (key.startsWith("on")) el.addEventListener(key.slice(2), value);
-    else if (value !== undefined && value !== false) el.setAttribute(key, value === true ? "" : value);
-  }
-  el.append(...children);
-  return el;
-}
-
 /** A model for one situation: it keeps what is done there, and nothing leaves it. */
 function standIn(state) {
   const listeners = new Map();
@@ -39,38 +27,38 @@ function render({ model, el }) {
   const hands = ask.choices.map(() => 0);
   let answered = false, cleanup = null, size = model.get("size");
 
-  const root = make("div.ds-room", { tabindex: 0, role: "group", "aria-label": model.get("title"), "data-lm-suppress-shortcuts": "true" });
+  const root = h("div.ds-room", { tabindex: 0, role: "group", "aria-label": model.get("title"), "data-lm-suppress-shortcuts": "true" });
   const tabs = ["Question", ...situations.map((one) => one.title)].map((title, n) =>
-    make("button.ds-tab", { type: "button", onclick: () => go(n) }, make("kbd", {}, String(n)), title));
-  const tool = (key, text, label, act) => make("button.ds-tool", { type: "button", "aria-label": label, title: `${label} (${key})`, onclick: act }, text);
+    h("button.ds-tab", { type: "button", onclick: () => go(n) }, h("kbd", {}, String(n)), title));
+  const tool = (key, text, label, act) => h("button.ds-tool", { type: "button", "aria-label": label, title: `${label} (${key})`, onclick: act }, text);
   const full = tool("F", "Full screen", "Full screen", fullscreen);
-  const watch = make("p.ds-watch", { role: "status" });
-  const mount = make("div.ds-mount");
+  const watch = h("p.ds-watch", { role: "status" });
+  const mount = h("div.ds-mount");
   root.append(
-    make("div.ds-head", {}, make("h2", {}, model.get("title")),
+    h("div.ds-head", {}, h("h2", {}, model.get("title")),
       tool("-", "A−", "Smaller", () => resize(-0.15)), tool("+", "A+", "Larger", () => resize(0.15)),
       ...(root.requestFullscreen ? [full] : [])),
-    make("nav.ds-tabs", { "aria-label": "Situations" }, ...tabs), watch, mount,
-    make("p.ds-keys", {}, `Keys: 0 the question, 1 to ${situations.length} the situations, A the answer, F full screen, + and − the size. This is a model of Airflow 3; what it simplifies is in docs/fidelity.md.`));
+    h("nav.ds-tabs", { "aria-label": "Situations" }, ...tabs), watch, mount,
+    h("p.ds-keys", {}, `Keys: 0 the question, 1 to ${situations.length} the situations, A the answer, F full screen, + and − the size. This is a model of Airflow 3; what it simplifies is in docs/fidelity.md.`));
   for (const one of root.querySelectorAll("button")) one.setAttribute("data-lm-suppress-shortcuts", "true");
 
   function question() {
     watch.hidden = true;
-    const list = make("ol.ds-choices", {}, ...ask.choices.map((choice, n) => {
-      const count = make("span.ds-hands", {}, told(n));
+    const list = h("ol.ds-choices", {}, ...ask.choices.map((choice, n) => {
+      const count = h("span.ds-hands", {}, told(n));
       const letter = String.fromCharCode(65 + n);
-      const button = make("button.ds-choice", { type: "button", "data-lm-suppress-shortcuts": "true",
+      const button = h("button.ds-choice", { type: "button", "data-lm-suppress-shortcuts": "true",
         "aria-label": `${letter}: ${choice.say}. One more hand`,
         onclick: () => { hands[n] += 1; count.textContent = told(n); } },
-      make("b", {}, letter), make("span.ds-say", {}, choice.say), count);
-      const reply = make(`p.ds-reply${choice.right ? ".ds-right" : ".ds-wrong"}`, {},
-        make("b", {}, choice.right ? "✓ Yes. " : "✗ Not so. "), choice.reply);
+      h("b", {}, letter), h("span.ds-say", {}, choice.say), count);
+      const reply = h(`p.ds-reply${choice.right ? ".ds-right" : ".ds-wrong"}`, {},
+        h("b", {}, choice.right ? "✓ Yes. " : "✗ Not so. "), choice.reply);
       reply.hidden = !answered;
-      return make("li", {}, button, reply);
+      return h("li", {}, button, reply);
     }));
-    const show = make("button.ds-show", { type: "button", "data-lm-suppress-shortcuts": "true", onclick: answer },
-      make("kbd", {}, "A"), answered ? "Hide the answer" : "Show the answer");
-    mount.replaceChildren(make("div.ds-ask", {}, make("p.ds-text", {}, ask.text), list, show));
+    const show = h("button.ds-show", { type: "button", "data-lm-suppress-shortcuts": "true", onclick: answer },
+      h("kbd", {}, "A"), answered ? "Hide the answer" : "Show the answer");
+    mount.replaceChildren(h("div.ds-ask", {}, h("p.ds-text", {}, ask.text), list, show));
   }
   function told(n) { return hands[n] ? `${hands[n]} ${hands[n] === 1 ? "hand" : "hands"}` : ""; }
   function answer() {

@@ -82,7 +82,7 @@ def _pairs(option: str, given: Iterable[str]) -> Iterable[tuple[str, str]]:
     for text in given:
         name, equals, value = text.rpartition("=")
         if not equals or not name or not value:
-            raise DagkitError(f"{option} must be NAME=VALUE, not '{shown(text)}'.")
+            raise DagkitError(f"{option} must be NAME=VALUE, not '{shown(text)}'. Write {option} load=2.")
         yield name, value
 
 
@@ -90,7 +90,8 @@ def _whole(option: str, name: str, text: str, of: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise DagkitError(f"{option} {shown(name)} must be a whole number of {of}, not '{shown(text)}'.") from None
+        raise DagkitError(f"{option} {shown(name)} must be a whole number of {of}, not '{shown(text)}'. "
+                          f"Write {option} {shown(name)}=2.") from None
 
 
 def _unit(text: str | None) -> Any:

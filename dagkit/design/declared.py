@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..checks import names, whole
+from ..checks import names, plain_fields, whole
 from ..errors import DagkitError, choices, nearest, quoted, shown
 from ..executors import Executor, Executors, LocalExecutor
 from ..scenario import Config, Pool
@@ -54,6 +54,7 @@ class Design:
 
     def __post_init__(self) -> None:
         fix = object.__setattr__
+        plain_fields(self)
         for role in ROLES:
             fix(self, role, _hosts(role, getattr(self, role)))
         for name in ("parallelism", "parsing_processes", "dag_file_processor_timeout"):
@@ -171,7 +172,7 @@ def _executors(given: Any) -> Executors:
     found = Executors.of(LocalExecutor() if given is None else given)
     for name, executor in found.by_name.items():
         if not isinstance(executor, Executor) or len(name) > 100:
-            raise DagkitError(f"design: executor '{shown(name)}' needs a shorter name.")
+            raise DagkitError(f"design: executor '{shown(name)}' needs a shorter name. At most 100 characters will do.")
     return found
 
 

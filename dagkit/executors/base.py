@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..checks import names, text, whole
+from ..checks import names, plain_fields, text, whole
 from ..errors import DagkitError, quoted, shown
 
 UNLIMITED = float("inf")
@@ -39,6 +39,7 @@ class Worker:
     environment: str = ""
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         whole("Worker", "concurrency", self.concurrency, 1)
         object.__setattr__(self, "queues", names("Worker", "queues", self.queues))
         for each in ("name", "environment"):
@@ -125,6 +126,7 @@ class Executor:
     """What has to be there besides the scheduler, the API server and the database."""
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         text(type(self).__name__, "name", self.name)
         whole(shown(self.name), "parallelism", self.parallelism, 1, none=True)
         whole(shown(self.name), "handover", self.handover, 0)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..checks import flag, whole
+from ..checks import flag, plain_fields, whole
 from ..errors import DagkitError, choices, nearest, quoted, shown
 from .base import Executor, Stay, Worker, listed_workers, standing
 from .latency import Latency, ticks
@@ -34,6 +34,7 @@ class Broker:
     acks_late: bool = True
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         if not isinstance(self.product, str) or self.product not in BROKERS:
             raise DagkitError(f"Broker: product must be one of {choices(BROKERS)}, not {quoted(self.product)}."
                               f"{nearest(self.product, BROKERS)}")

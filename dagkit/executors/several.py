@@ -35,7 +35,7 @@ class Executors:
         for name, executor in named:
             if not isinstance(executor, Executor):
                 raise DagkitError(f"executor: expected an executor such as dk.LocalExecutor(), not "
-                                  f"{quoted(executor)}.")
+                                  f"{quoted(executor)}. Write executor=dk.LocalExecutor().")
             text("executor", "each name", name)
             if name in found:
                 raise DagkitError(f"executor: two executors are called '{shown(name)}'. Give them names with "

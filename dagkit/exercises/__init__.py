@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from ..errors import DagkitError, choices, nearest, shown
+from ..errors import DagkitError, choices, expect, nearest, shown
 from .architecture import two_faults
 from .capacity_and_recovery import looks
 from .executors import work
@@ -56,6 +56,8 @@ def judge(number: str, found: Mapping[str, Any]) -> Passed:
     number: the task, "1.2". found: what the learner has defined, by name.
     Raises NotYet with the reason and a hint; DagkitError for an unknown number.
     """
+    expect("judge", number, str, "the number of a task in quotes, such as '1.2'")
+    expect("judge", found, Mapping, "what you have defined as a dictionary: globals()")
     known = tasks()
     if number not in known:
         raise DagkitError(f"task '{shown(number)}' is unknown.{nearest(number, known)} Known: {choices(known, 60)}.")

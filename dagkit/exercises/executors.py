@@ -8,7 +8,7 @@ from typing import Any
 from ..compared import measures, waits
 from ..dag import Dag
 from ..engine import simulate
-from ..errors import quoted
+from ..errors import DagkitError, quoted, shown
 from ..executors import CeleryExecutor, Executor, KubernetesExecutor, LocalExecutor, Worker
 from ..scenario import Config, Runs, Scenario
 from ..task import Task as Declared
@@ -21,11 +21,13 @@ GOALS: dict[str, tuple[int, int]] = {"burst": (20, 6_000), "rare": (30, 2_500)}
 
 def work(name: str) -> Scenario:
     """``burst``: 60 tasks of 5 seconds at once, three times, two minutes apart. ``rare``: four trainings of two minutes,
-    four times, a quarter of an hour apart.
+    four times, a quarter of an hour apart. Raises DagkitError for another name.
 
     >>> len(work("burst").dag), len(work("rare").dag)
     (60, 4)
     """
+    if not isinstance(name, str) or name not in GOALS:
+        raise DagkitError(f"work '{shown(name)}' is unknown. Known: {', '.join(GOALS)}.")
     if name == "burst":
         dag = Dag(name, [Declared(f"file_{k}", duration=5) for k in range(60)], max_active_tasks=100)
         return Scenario(dag, runs=Runs(3, every=120), config=Config(parallelism=100))

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..claims.model import Interleavings, Moment
 from ..claims.strategies import CLAUSE, STRATEGIES, Strategy
-from ..errors import quoted
+from ..errors import expect, quoted
 from .trial import NotYet, Task
 
 NAMED = {clause.strip(): lock for lock, clause in CLAUSE.items()}
@@ -28,6 +28,7 @@ def told(order: str) -> list[str]:
     >>> told("A")
     ['A reads rows 1, 2 as scheduled']
     """
+    expect("told", order, str, "who moves, in letters, such as 'AABB'")
     return [f"{who} {what}" for who, what, _ in plays(STRATEGIES["unlocked"]).told(order)]
 
 

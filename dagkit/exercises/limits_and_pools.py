@@ -7,10 +7,11 @@ from typing import Any
 
 from ..dag import Dag
 from ..engine import simulate
-from ..errors import quoted
+from ..errors import expect, quoted
 from ..executors import LocalExecutor
 from ..scenario import Scenario
 from ..task import Task as Declared
+from ..trace import Trace
 from .trial import NotYet, Task, call, same
 
 Asking = tuple[str, str, int]
@@ -38,6 +39,7 @@ def evening(db: int = 16, heavy_slots: int = 1, sales_weight: int = 1) -> Scenar
 
 def connections(trace: Any) -> list[int]:
     """Open connections at each tick, counted from who runs, whatever any pool believes."""
+    expect("connections", trace, Trace, "a trace, such as dk.simulate(dk.exercises.evening())")
     return [sum(OPENS.get(task.split("_")[0], 0) for task, state in trace.states_at(tick).items() if state == "running")
             for tick in range(trace.last_tick + 1)]
 

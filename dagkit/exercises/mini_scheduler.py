@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from .. import examples
+from ..checks import plain
 from ..dag import Dag
 from ..engine import simulate
-from ..errors import DagkitError, quoted, shown
+from ..errors import DagkitError, expect, quoted, shown
 from ..executors import CeleryExecutor, Worker
 from ..scenario import Scenario
 from ..task import Task as Declared
@@ -31,6 +32,7 @@ def in_order(dag: Dag) -> list[Any]:
     >>> [task.task_id for task in in_order(Dag.from_dict({"b": {"upstream": ["a"]}, "a": {}, "c": {}}))]
     ['a', 'b', 'c']
     """
+    expect("in_order", dag, Dag, "a dk.Dag")
     return [list(dag)[i] for i in dag.graph.order]
 
 
@@ -40,6 +42,7 @@ def places(scenario: Scenario) -> int | None:
     >>> places(examples.orders().replace(executor=CeleryExecutor(workers=[Worker(2), Worker(3)])))
     5
     """
+    expect("places", scenario, Scenario, "a dk.Scenario")
     staff = scenario.executor.default.staff(scenario.config)
     return None if staff is None else sum(worker.concurrency for worker in staff)
 
@@ -52,6 +55,7 @@ def situations(step: int) -> dict[str, Scenario]:
     >>> [*situations(6)][:2]
     ["two workers' places, three tasks", 'the important first']
     """
+    step = plain(step)
     if step not in range(1, len(STEPS) + 1):
         raise DagkitError(f"situations: step must be 1 to {len(STEPS)}, not {quoted(step)}. Write situations(3).")
     small = {name: scenario for at, name, scenario in _small() if at == step}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import examples
+from ..checks import seeds
 from ..engine import simulate
-from ..errors import DagkitError, quoted, shown
+from ..errors import quoted, shown
 from ..lesson.doctored import Doctored, Line, doctor
 from ..lesson.lessons.task_states import tour
 from .trial import NotYet, Task, call
@@ -22,8 +23,7 @@ def doctored(seed: int) -> Doctored:
     >>> doctored(0).illegal
     []
     """
-    if type(seed) is not int or seed < 0:
-        raise DagkitError(f"doctored: seed must be a whole number >= 0, not {quoted(seed)}.")
+    seed = seeds("doctored", seed)
     trace = simulate(tour() if seed % 2 else examples.orders())
     return doctor(trace, seed) if seed else Doctored(sound(trace))
 

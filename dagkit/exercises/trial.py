@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -13,10 +14,11 @@ from typing import Any
 
 from ..errors import DagkitError, quoted, shown
 from ..lesson.page import esc
+from . import apart
 
 PACKAGE = str(Path(__file__).resolve().parents[1])
-MOST_LINES = 400_000
-"""Lines of Python one call of a learner's function may run: far above any sound answer to these small questions."""
+MOST_STEPS = 1_000_000
+"""Steps (parts of lines) one call of a learner's function may run: far above any sound answer to these small questions."""
 
 
 class NotYet(DagkitError):
@@ -62,25 +64,25 @@ class Task:
     done: str
 
     def judge(self, found: Mapping[str, Any]) -> Passed:
-        try:
-            self.judge_by(*(self._value(name, found) for name in self.needs))
-        except NotYet as error:
-            raise NotYet(error.text, error.hint, self.number) from None
-        except (Exception, SystemExit) as error:  # an answer may be anything at all
-            raise NotYet(f"This answer cannot be judged: {shown(error, 300)}",
-                         "Read the task once more: what kind of thing does it ask for?", self.number) from None
+        values = [found.get(name) for name in self.needs]
+        for name, value in zip(self.needs, values, strict=True):
+            if value is None or value is ...:
+                raise NotYet(f"There is no {name} yet.", f"Write it where task {self.number} says YOUR CODE HERE, run "
+                             "that cell, then this one.", self.number)
+        verdict = apart.run(lambda: self._verdict(values))
+        if verdict:
+            raise NotYet(*verdict, self.number)
         return Passed(self.number, self.done)
 
-    def _value(self, name: str, found: Mapping[str, Any]) -> Any:
-        value = found.get(name)
-        if value is None or value is ...:
-            raise NotYet(f"There is no {name} yet.", f"Write it where task {self.number} says YOUR CODE HERE, run "
-                         "that cell, then this one.")
-        return value
-
-
-class _TooLong(BaseException):
-    """Raised inside a learner's function; no Exception, so that an ``except Exception`` there does not swallow it."""
+    def _verdict(self, values: list[Any]) -> apart.Verdict:
+        try:
+            self.judge_by(*values)
+        except NotYet as error:
+            return error.text, error.hint
+        except (Exception, SystemExit) as error:  # an answer may be anything at all
+            return (f"This answer cannot be judged: {shown(error, 300)}",
+                    "Read the task once more: what kind of thing does it ask for?")
+        return None
 
 
 def call(function: Any, *given: Any, name: str = "your function", refuses: type[Exception] | None = None) -> Any:
@@ -105,11 +107,21 @@ def call(function: Any, *given: Any, name: str = "your function", refuses: type[
     except (Exception, SystemExit) as error:
         if refuses and isinstance(error, refuses):
             return refuses
-        raise NotYet(f"{asked} ended in {type(error).__name__}: {shown(error, 200)}{where(error)}.",
+        said = shown(error, 200)
+        raise NotYet(f"{asked} ended in {type(error).__name__}{': ' * bool(said)}{said}{where(error)}.",
+                     f"YOUR CODE HERE is still in {name}: that part first." if unwritten(function) else
                      "Try it in a cell of your own with just this input.") from None
     if answer is None or answer is ...:
         raise NotYet(f"{asked} gives back nothing.", "Write its body, and end it with return.")
     return answer
+
+
+def unwritten(function: Any) -> bool:
+    """Whether the place for the learner's own lines can still be read in a function."""
+    try:
+        return "YOUR CODE HERE" in inspect.getsource(function)
+    except (OSError, TypeError):                            # made in a way that leaves no source
+        return False
 
 
 def _written(value: Any) -> str:
@@ -117,23 +129,26 @@ def _written(value: Any) -> str:
 
 
 def bounded(function: Callable[..., Any], *given: Any) -> Any:
-    """Call a function, and give up after MOST_LINES lines. A clock would judge slow machines more harshly."""
-    left, before = MOST_LINES, sys.gettrace()
+    """Call a function, and give up after MOST_STEPS steps. A clock would judge slow machines more harshly.
+
+    Steps, not lines: ``while True: pass`` never comes to a second line. The kit's own code is counted by lines.
+    """
+    left, before = MOST_STEPS, sys.gettrace()
 
     def count(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal left
         left -= 1
         if left < 0:
-            raise _TooLong
+            apart.give_up(apart.ENDLESS)                    # does not come back: an error might be caught in there
+            raise NotYet(*apart.ENDLESS)
+        if event == "call":
+            frame.f_trace_opcodes = not frame.f_code.co_filename.startswith(PACKAGE)
         return count
 
     sys.settrace(count)
     try:
         found = function(*given)
         return list(found) if isinstance(found, Iterator) else found      # a generator runs only now
-    except _TooLong:
-        raise NotYet("Your code does not come to an end.", "Is a YOUR CODE HERE left inside a loop? Otherwise: "
-                     "does what the loop waits for ever change?") from None
     finally:
         sys.settrace(before)
 

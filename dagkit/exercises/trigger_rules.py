@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any
 
 from .. import trigger_rules
 from ..dag import Dag
 from ..engine import simulate
-from ..errors import DagkitError, choices, quoted, shown
+from ..errors import DagkitError, choices, expect, quoted, shown
 from ..lesson.truth import ASKED, MOST
 from ..scenario import Scenario
 from ..task import Task as Declared
@@ -35,7 +35,8 @@ def night(rules: Any, which: str = "the full way") -> Scenario:
     >>> simulate(night({}, "the full way")).final_states["join"]
     'skipped'
     """
-    if which not in NIGHTS:
+    expect("night", rules, Mapping, "a dictionary of rules, such as {'join': 'all_done'}")
+    if not isinstance(which, str) or which not in NIGHTS:
         raise DagkitError(f"night '{shown(which)}' is unknown. Known: {choices(NIGHTS)}.")
     way, fails, _ = NIGHTS[which]
     rule = {name: rules.get(name, "all_success") for name in TO_CHOOSE}

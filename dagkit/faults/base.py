@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..checks import text, whole
+from ..checks import plain_fields, text, whole
 from ..errors import DagkitError
 
 
@@ -18,6 +18,7 @@ class Fault:
     component: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         whole(self._name, "tick", self.tick, 1)
 
     @property
@@ -31,7 +32,8 @@ class Fault:
     def _one_of(self, first: str, second: str, what: str) -> None:
         self._texts(first, second)
         if (getattr(self, first) is None) == (getattr(self, second) is None):
-            raise DagkitError(f"{self._name}: name either the {first} {what} ({first}=) or the {second} ({second}=).")
+            raise DagkitError(f"{self._name}: name either the {first} {what} ({first}=) or the {second} ({second}=). "
+                              "One of the two, not both.")
 
     def __str__(self) -> str:
         return f"{self._what()} {self._when()}"

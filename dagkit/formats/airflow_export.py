@@ -68,7 +68,8 @@ def export_airflow(
     try:
         path = Path(path)
     except TypeError:
-        raise DagkitError(f"export_airflow: the path must be text that ends in .py, not {quoted(path)}.") from None
+        raise DagkitError(f"export_airflow: the path must be text that ends in .py, not {quoted(path)}. "
+                          "Write 'my_dag.py'.") from None
     if path.suffix != ".py":
         raise DagkitError(f"export_airflow: the path must end in .py, not '{shown(path.name)}'. Airflow reads .py files.")
     if not is_number(tick_seconds) or not 0 < tick_seconds <= 1e9:
@@ -99,7 +100,8 @@ def _scenario(given: Any, unit: str | float | None) -> Scenario:
             raise DagkitError(f"export_airflow: a file holds one Dag, this scenario has {len(scenario.dags)}. "
                               "Export them one by one.")
         return scenario
-    raise DagkitError(f"export_airflow needs a Dag, a Scenario or what load gave back, not {quoted(given)}.")
+    raise DagkitError(f"export_airflow needs a Dag, a Scenario or what load gave back, not {quoted(given)}. "
+                      "Give one of them.")
 
 
 def pools_json(pools: Mapping[str, Pool]) -> str:

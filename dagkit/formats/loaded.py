@@ -215,7 +215,7 @@ class Loaded:
         if isinstance(unit, bool) or not isinstance(unit, (int, float)) or not (0 < unit < math.inf):
             raise DagkitError(
                 f"for_simulation: unit must be a number > 0 or one of {choices(UNITS)}, "
-                f"not {shown(repr(unit))}."
+                f"not {shown(repr(unit))}. Write unit='min'."
             )
         return Fraction(str(unit))
 
@@ -227,7 +227,8 @@ class Loaded:
         """
         shape = dag.dag if isinstance(dag, Loaded) else dag
         if not isinstance(shape, Dag):
-            raise DagkitError(f"with_dag: needs a Dag or what load gave back, not {type(dag).__name__}.")
+            raise DagkitError(f"with_dag: needs a Dag or what load gave back, not {type(dag).__name__}. "
+                              "Write with_dag(dk.load(path)).")
         known = set(self.missing)
         lasted: dict[str, float] = {}
         for task in self.dag:

@@ -40,7 +40,8 @@ def write(dag: Dag, tick: int | None = None) -> str:
     (True, 3)
     """
     if tick is not None and (type(tick) is not int or tick < 0):
-        raise DagkitError(f"share: tick must be a whole number >= 0 or None, not {shown(repr(tick))}.")
+        raise DagkitError(f"share: tick must be a whole number >= 0 or None, not {shown(repr(tick))}. "
+                          "Leave it out for the whole trace.")
     found = describe(dag)
     place = {name: i for i, name in enumerate(found["tasks"])}
     tasks = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..checks import flag, listed, names, whole
+from ..checks import flag, listed, names, number, plain_fields, whole
 from ..errors import DagkitError, quoted
 
 SCHEDULERS, WORKERS = ("scheduler 1", "scheduler 2"), ("worker 1", "worker 2")
@@ -24,8 +24,10 @@ class Down:
     until: int | None = None
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         if self.who not in SCHEDULERS + WORKERS:
-            raise DagkitError(f"Down: who is one of {', '.join(SCHEDULERS + WORKERS)}, not {quoted(self.who)}.")
+            raise DagkitError(f"Down: who is one of {', '.join(SCHEDULERS + WORKERS)}, not {quoted(self.who)}. "
+                              "Write Down('worker 1', 100).")
         if self.after not in ("owns", "assigned", "starts"):
             whole("Down", "after (else 'owns', 'assigned' or 'starts')", self.after, 0, unit=" of ms")
         whole("Down", "until", self.until, 0, none=True, unit=" of ms")
@@ -49,21 +51,22 @@ class Faults:
     guards: bool = True
 
     def __post_init__(self) -> None:
+        plain_fields(self)
         for name in ("lose", "duplicate"):
             kinds = names("Faults", name, getattr(self, name)) if getattr(self, name) else ()
             object.__setattr__(self, name, kinds)
             if wrong := [kind for kind in kinds if kind not in KINDS]:
-                raise DagkitError(f"Faults: a hint is of the kind run, task or done, not {quoted(wrong[0])}.")
+                raise DagkitError(f"Faults: a hint is of the kind run, task or done, not {quoted(wrong[0])}. "
+                                  f"Write {name}='task'.")
         for name in ("lose_share", "duplicate_share"):
-            share = getattr(self, name)
-            if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
-                raise DagkitError(f"Faults: {name} is a share between 0 and 1, not {quoted(share)}.")
+            number("Faults", name, getattr(self, name), 0, 1)
         for name in ("broker_down", "fallback", "guards"):
             flag("Faults", name, getattr(self, name))
         whole("Faults", "busy_until", self.busy_until, 0, unit=" of ms")
         object.__setattr__(self, "down", listed("Faults", "down", self.down, "Write down=[Down(...)]."))
         if strange := [one for one in self.down if not isinstance(one, Down)]:
-            raise DagkitError(f"Faults: down is a list of Down(who, after, until), not of {quoted(strange[0])}.")
+            raise DagkitError(f"Faults: down is a list of Down(who, after, until), not of {quoted(strange[0])}. "
+                              "Write down=[Down('worker 1', 100)].")
 
 
 class Case(NamedTuple):

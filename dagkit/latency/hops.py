@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
-from ..checks import whole
+from ..checks import plain, seeds, whole
 from ..errors import DagkitError, expect, quoted
 from .hop_faults import KINDS, SCHEDULERS, WORKERS, Faults
 from .story import Story
@@ -306,7 +306,7 @@ def play(faults: Faults | None = None, *, seed: int = 0, retries: int = 2, **cha
     >>> play(broker_down=True).ended > 5 * story.ended
     True
     """
-    whole("play", "seed", seed, 0)
+    seed, retries = seeds("play", seed), plain(retries)
     whole("play", "retries", retries, 0)
     if faults is not None:
         expect("play", faults, Faults, "dk.latency.Faults(...)")

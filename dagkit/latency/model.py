@@ -221,4 +221,5 @@ def _known(design: str, resident: float) -> None:
         raise DagkitError(f"latency: design {quoted(design)} is unknown.{nearest(design, DESIGNS)} "
                           f"Known: {choices(DESIGNS)}.")
     if isinstance(resident, bool) or not isinstance(resident, (int, float)) or not 0 <= resident < math.inf:
-        raise DagkitError(f"latency: resident tasks must be a number >= 0, not {quoted(resident)}.")
+        raise DagkitError(f"latency: resident tasks must be a number >= 0, not {quoted(resident)}. "
+                          "Write 50_000, for example.")

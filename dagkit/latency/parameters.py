@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..checks import plain
 from ..errors import DagkitError, choices, nearest, quoted, shown
 
 KINDS = ("given", "calibrated", "measured", "assumed")
@@ -62,6 +63,8 @@ _ALL = (
     Parameter("own_memory", 50.0, "MiB", "assumed", "what the task itself allocates", 10.0, 200.0),
 )
 PARAMETERS = {parameter.name: parameter for parameter in _ALL}
+LARGEST = 1e12
+"""No parameter is larger, whatever its unit."""
 ASSUMED = tuple(p.name for p in _ALL if p.kind == "assumed")
 
 
@@ -75,12 +78,13 @@ def values(changes: Mapping[str, Any]) -> dict[str, float]:
     """
     for name, value in changes.items():
         _changeable(name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-            raise DagkitError(f"latency: {name} must be a number above 0, not {quoted(value)}.")
+        if type(plain(value)) not in (int, float) or not 0 < value <= LARGEST:
+            raise DagkitError(f"latency: {name} must be a number above 0 and at most {LARGEST:g}, not {quoted(value)}. "
+                              f"Usual here: {PARAMETERS[name].value:g}.")
     found = {p.name: float(changes.get(p.name, p.value)) for p in _ALL if p.kind != "calibrated"}
     for name in ("celery_share", "lock_busy"):
         if found[name] >= 1:
-            raise DagkitError(f"latency: {name} is a share below 1, not {quoted(changes[name])}.")
+            raise DagkitError(f"latency: {name} is a share below 1, not {quoted(changes[name])}. Write {name}=0.5.")
     return found
 
 

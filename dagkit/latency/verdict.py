@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from ..checks import plain, seeds
 from ..errors import DagkitError, expect, quoted
 from .model import FITTED, Model
 from .parameters import ASSUMED, PARAMETERS
@@ -46,7 +47,7 @@ def predictions(model: Model | None = None) -> list[dict[str, Any]]:
     >>> [row["use"] for row in predictions()][:3]
     ['fitted', 'fitted', 'predicted']
     """
-    model = model or Model()
+    model = _model(model)
     rows = []
     for figure in FIGURES:
         found = figure.asks(model)
@@ -54,6 +55,12 @@ def predictions(model: Model | None = None) -> list[dict[str, Any]]:
                      "model": said(found, figure.unit), "error %": _error(found, figure.published),
                      "use": "fitted" if figure.fitted else "predicted", "note": _note(figure, found)})
     return rows
+
+
+def _model(given: Model | None) -> Model:
+    model = Model() if given is None else given
+    expect("latency", model, Model, "dk.latency.Model(...)")
+    return model
 
 
 def _error(found: float, published: float) -> int | str:
@@ -106,8 +113,7 @@ def conclusions(model: Model | None = None) -> dict[str, bool]:
     >>> conclusions()
     {'superlinear': True, 'flat': True, 'knee': True, 'hundredfold': True}
     """
-    model = Model() if model is None else model
-    expect("latency", model, Model, "dk.latency.Model(...)")
+    model = _model(model)
     return {name: holds(model) for name, (_, holds) in CONCLUSIONS.items()}
 
 
@@ -128,14 +134,20 @@ MOST = 2_000
 """Most models of one survey: about a minute."""
 
 
-@cache
 def survey(count: int = 200, seed: int = 0) -> Survey:
     """Draw every assumed number from its range, each ratio as likely, solve anew, and ask again.
 
     Raises DagkitError unless count is a whole number from 1 to MOST.
     """
+    count, seed = plain(count), seeds("survey", seed)
     if type(count) is not int or not 1 <= count <= MOST:
-        raise DagkitError(f"latency: a survey tries a whole number of models from 1 to {MOST:,}, not {quoted(count)}.")
+        raise DagkitError(f"latency: a survey tries a whole number of models from 1 to {MOST:,}, not {quoted(count)}. "
+                          "Two hundred will do.")
+    return _survey(count, seed)
+
+
+@cache
+def _survey(count: int, seed: int) -> Survey:
     dice, models = random.Random(seed), []
     for _ in range(count):
         try:
@@ -183,8 +195,7 @@ SIZES = tuple(round(1_000 * 10 ** (k / 8)) for k in range(25))
 
 def curves(model: Model | None = None) -> dict[str, list[tuple[int, float]]]:
     """p95 of each design over SIZES, up to its ceiling if that comes before the last of them."""
-    model = Model() if model is None else model
-    expect("latency", model, Model, "dk.latency.Model(...)")
+    model = _model(model)
     found = {}
     for design in ("standard", "executor", "hinted"):
         end = math.floor(model.ceiling(design))

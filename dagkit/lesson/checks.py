@@ -76,7 +76,8 @@ def check(name: str, answer: Any) -> Verdict:
 
 def _whole(answer: Any) -> int:
     if type(answer) is not int or answer < 1:
-        raise DagkitError(f"it must be a whole number of slots >= 1, not {shown(repr(answer))}.")
+        raise DagkitError(f"it must be a whole number of slots >= 1, not {shown(repr(answer))}. "
+                          "Count how many may run at once.")
     return answer
 
 
@@ -122,7 +123,7 @@ def shorter_path(answer: Any) -> Verdict:
 
 def _orders(answer: Any) -> Scenario:
     if not isinstance(answer, Scenario):
-        raise DagkitError("it must be a Scenario, for example dk.examples.orders().replace(...).")
+        raise DagkitError("it must be a Scenario, for example dk.examples.orders().replace(...). Change one thing in it.")
     return answer
 
 
@@ -176,7 +177,7 @@ def illegal_transitions(answer: Any) -> Verdict:
         return Verdict(None, "Put the numbers of the false lines in place of None, for example [3, 14].")
     log, said = puzzle(seed), set(lines)
     if unknown := [line for line in said if line not in range(1, len(log.lines) + 1)]:
-        raise DagkitError(f"the log has lines 1 to {len(log.lines)}, not {shown(repr(unknown[0]))}.")
+        raise DagkitError(f"the log has lines 1 to {len(log.lines)}, not {shown(repr(unknown[0]))}. Choose among those.")
     false = set(log.illegal)
     if wrong := sorted(said - false):
         tick, task, old, new = log.lines[wrong[0] - 1]

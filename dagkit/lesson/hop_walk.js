@@ -1,18 +1,6 @@
 // A walk through a story: the picture up to a step, and the step in words. All rules are in Python; what is chosen
 // goes there, and the story comes back. Keys: arrows, Home, End.
 
-function h(tag, props = {}, ...children) {
-  const [name, ...classes] = tag.split(".");
-  const el = document.createElement(name);
-  if (classes.length) el.className = classes.join(" ");
-  for (const [key, value] of Object.entries(props)) {
-    if (key.startsWith("on")) el.addEventListener(key.slice(2), value);
-    else if (value !== undefined && value !== false) el.setAttribute(key, value === true ? "" : value);
-  }
-  el.append(...children);
-  return el;
-}
-
 const calm = () => globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
 
 function render({ model, el }) {

@@ -12,6 +12,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from ..element import module
 from ..errors import DagkitError, choices, nearest, shown
 from ..latency import CASES, play
 from ..latency.story import Story
@@ -25,7 +26,7 @@ HERE = Path(__file__).parent
 class HopWalk(anywidget.AnyWidget):
     """A story to walk through. case: a name of CASES. fallback, guards: whether these protect. step: from 0."""
 
-    _esm = HERE / "hop_walk.js"
+    _esm = module(HERE / "hop_walk.js")
     _css = css() + (HERE / "hop_walk.css").read_text(encoding="utf-8").strip()
     cases: traitlets.List[Any] = traitlets.List([]).tag(sync=True)
     case = traitlets.Unicode("nothing").tag(sync=True)

@@ -6,19 +6,6 @@
 const SURE = ["a guess", "fairly sure", "certain"];
 let count = 0;
 
-/** An element; children are nodes or plain text, never markup. `on...` properties are listeners. */
-function h(tag, props = {}, ...children) {
-  const [name, ...classes] = tag.split(".");
-  const el = document.createElement(name);
-  if (classes.length) el.className = classes.join(" ");
-  for (const [key, value] of Object.entries(props)) {
-    if (key.startsWith("on")) el.addEventListener(key.slice(2), value);
-    else if (value !== undefined && value !== false) el.setAttribute(key, value === true ? "" : value);
-  }
-  el.append(...children);
-  return el;
-}
-
 /** One radio button per choice. */
 function radios(legend, name, choices, changed) {
   return h("fieldset", {}, h("legend", { hidden: true }, legend), ...choices.map(({ value, label }) =>

@@ -12,6 +12,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from ..element import module
 from ..errors import shown
 from ..views import table as tables
 
@@ -29,7 +30,7 @@ def css() -> str:
 class Page(anywidget.AnyWidget):
     """What a lesson cell shows: ``html`` for people, ``text`` for terminals, ``answers`` once given."""
 
-    _esm = HERE / "lesson.js"
+    _esm = module(HERE / "lesson.js")
     _css = HERE / "lesson.css"
     html = traitlets.Unicode("").tag(sync=True)
     answers = traitlets.Dict({}).tag(sync=True)

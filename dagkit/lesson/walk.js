@@ -3,19 +3,6 @@
 
 let count = 0;
 
-/** An element; children are nodes or plain text, never markup. */
-function h(tag, props = {}, ...children) {
-  const [name, ...classes] = tag.split(".");
-  const el = document.createElement(name);
-  if (classes.length) el.className = classes.join(" ");
-  for (const [key, value] of Object.entries(props)) {
-    if (key.startsWith("on")) el.addEventListener(key.slice(2), value);
-    else if (value !== false) el.setAttribute(key, value);
-  }
-  el.append(...children);
-  return el;
-}
-
 function render({ model, el }) {
   const steps = model.get("steps");
   const group = `dl-walk-${++count}`;

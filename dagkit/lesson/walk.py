@@ -16,6 +16,7 @@ import traitlets
 from ..choice import BEFORE, FIRST, STEPS, Advice, blind_spots, executors, paths, recommend
 from ..compared import Comparison
 from ..dag import Dag
+from ..element import module
 from ..errors import DagkitError, choices, nearest, shown
 from ..scenario import Config, Scenario
 from ..task import Task
@@ -155,7 +156,7 @@ class Walk(anywidget.AnyWidget):
     """The questions one after the other. answers: those given on the way, by step name. workload: what to try the
     recommendation on. advice: where the answers lead (None: not at an end yet)."""
 
-    _esm = HERE / "walk.js"
+    _esm = module(HERE / "walk.js")
     _css = HERE / "lesson.css"
     steps: traitlets.List[Any] = traitlets.List([]).tag(sync=True)
     works: traitlets.List[Any] = traitlets.List([]).tag(sync=True)

@@ -1,18 +1,6 @@
 // You are the scheduler. Python holds the rules: it is told what was picked, and says what became of it.
 // `svg`, `bars`, `score` and `said` were written by the kit, every text in them escaped.
 
-function h(tag, props = {}, ...children) {
-  const [name, ...classes] = tag.split(".");
-  const el = document.createElement(name);
-  if (classes.length) el.className = classes.join(" ");
-  for (const [key, value] of Object.entries(props)) {
-    if (key.startsWith("on")) el.addEventListener(key.slice(2), value);
-    else if (value !== undefined && value !== false) el.setAttribute(key, value === true ? "" : value);
-  }
-  el.append(...children);
-  return el;
-}
-
 function made(html, tag = "div", props = {}) {
   const el = h(tag, props);
   el.innerHTML = html;

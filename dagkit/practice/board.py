@@ -9,6 +9,7 @@ import anywidget
 import traitlets
 
 from .. import states
+from ..element import module
 from ..errors import DagkitError, shown
 from ..lesson.page import css, esc, fold, rich, static
 from ..views import draw, gantt
@@ -33,7 +34,7 @@ class Board(anywidget.AnyWidget):
     game: the game on the board, see ``Game``; it is what you played so far.
     """
 
-    _esm = HERE / "board.js"
+    _esm = module(HERE / "board.js")
     _css = css() + "\n" + (HERE / "board.css").read_text(encoding="utf-8")
     board = traitlets.Dict({}).tag(sync=True)
     said = traitlets.Unicode("").tag(sync=True)

@@ -5,19 +5,6 @@ const SURE = ["a guess", "fairly sure", "certain"];
 const MARKS = { right: "✓", wrong: "✗", seen: "•", open: "" };
 let count = 0;
 
-/** An element; children are nodes or plain text, never markup. `on...` properties are listeners. */
-function h(tag, props = {}, ...children) {
-  const [name, ...classes] = tag.split(".");
-  const el = document.createElement(name);
-  if (classes.length) el.className = classes.join(" ");
-  for (const [key, value] of Object.entries(props)) {
-    if (key.startsWith("on")) el.addEventListener(key.slice(2), value);
-    else if (value !== undefined && value !== false) el.setAttribute(key, value === true ? "" : value);
-  }
-  el.append(...children);
-  return el;
-}
-
 /** A box for HTML that the kit has made. */
 function made(html, tag = "div", props = {}) {
   const el = h(tag, props);

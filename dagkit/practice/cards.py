@@ -9,6 +9,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from ..element import module
 from ..errors import DagkitError
 from ..lesson.page import css, esc, fold, rich, static
 from . import scenes
@@ -29,7 +30,7 @@ class Cards(anywidget.AnyWidget):
     talk: an Interview, which sets the order and the time.
     """
 
-    _esm = HERE / "cards.js"
+    _esm = module(HERE / "cards.js")
     _css = css() + "\n" + (HERE / "cards.css").read_text(encoding="utf-8")
     title = traitlets.Unicode("").tag(sync=True)
     deck: Any = traitlets.List([]).tag(sync=True)

@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from ..checks import plain as plain_number
 from ..errors import DagkitError, FormatError, choices, nearest, quoted, shown
 
 HERE = Path(__file__).parent / "questions"
@@ -127,15 +128,20 @@ def lessons() -> list[int]:
     return sorted(int(path.stem) for path in HERE.glob("*.yaml"))
 
 
-@cache
 def chapter(lesson: int) -> Chapter:
     """The questions of a lesson. Raises DagkitError if it has none, FormatError if its file is not sound.
 
     >>> chapter(1).rungs[0].rung
     'recall'
     """
-    if type(lesson) is not int or lesson not in lessons():
+    known = plain_number(lesson)
+    if type(known) is not int or known not in lessons():
         raise DagkitError(f"there is no ladder for lesson {quoted(lesson)}. Known: {choices(lessons(), 20)}.")
+    return _chapter(known)
+
+
+@cache
+def _chapter(lesson: int) -> Chapter:
     name = f"{lesson:02}.yaml"
     found = read((HERE / name).read_text(encoding="utf-8"), name)
     if found.lesson != lesson:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from ..checks import levels, seeds
+from ..checks import plain as plain_number
 from ..dag import Dag
 from ..errors import DagkitError, choices, nearest, quoted, shown
 from ..lesson.checks import Verdict
@@ -180,10 +182,7 @@ def drill(kind: str, seed: int = 0, level: int = 1) -> Drill:
     name = kind.strip().lower().replace("-", "_").replace(" ", "_") if isinstance(kind, str) else kind
     if not isinstance(name, str) or name not in KINDS:
         raise DagkitError(f"drill: there is no kind {quoted(kind)}.{nearest(name, KINDS)} Known: {choices(kinds(), 20)}.")
-    if type(seed) is not int or not 0 <= seed < 2**63:
-        raise DagkitError(f"drill: seed must be a whole number >= 0, not {quoted(seed)}. Any will do, for example 7.")
-    if level not in LEVELS or type(level) is not int:
-        raise DagkitError(f"drill: level must be 1, 2 or 3, not {quoted(level)}.")
+    seed, level = seeds("drill", seed), levels("drill", level)
     return Drill(name, seed, level, KINDS[name].make(seed, level))
 
 
@@ -203,7 +202,8 @@ def sheet(seed: int, count: int = 10, level: int = 1) -> list[Drill]:
     >>> [one.kind for one in sheet(5, 3)]
     ['next_wave', 'critical_path', 'slack']
     """
+    seed, count = seeds("sheet", seed), plain_number(count)
     if type(count) is not int or not 1 <= count <= 100:
-        raise DagkitError(f"sheet: count must be a whole number from 1 to 100, not {quoted(count)}.")
+        raise DagkitError(f"sheet: count must be a whole number from 1 to 100, not {quoted(count)}. Ten fill half an hour.")
     order = kinds()
     return [drill(order[n % len(order)], seed + n // len(order), level) for n in range(count)]

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any
 
 from .. import planning
+from ..checks import levels, seeds
 from ..dag import Dag
 from ..engine import simulate
 from ..errors import DagkitError, choices, nearest, quoted, shown
@@ -288,8 +289,7 @@ def puzzle(seed: int = 0, level: int = 1) -> Game:
     >>> game.play("longest_path").score.took < game.score.built_in
     True
     """
-    if type(seed) is not int or not 0 <= seed < 2**63 or type(level) is not int or level not in (1, 2, 3):
-        raise DagkitError(f"puzzle: seed must be a whole number >= 0 and level 1, 2 or 3, not {quoted((seed, level))}.")
+    seed, level = seeds("puzzle", seed), levels("puzzle", level)
 
     def throw(dice: Dice) -> Scenario | None:
         dag = random_dag(dice, min(level + 1, 3), max_active_tasks=2 + level // 3)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 
+from ..checks import listed, whole
+from ..checks import plain as plain_number
+
 INTERVALS = (1, 3, 7, 14, 30, 60)
 """Days until the next question, after 0, 1, 2 ... right answers in a row. Assumed: round steps that about double."""
 
@@ -20,6 +23,9 @@ def next_review(answers: Iterable[tuple[date, bool]], intervals: Sequence[int] =
     >>> next_review([(day, True), (date(2026, 3, 4), False)])
     datetime.date(2026, 3, 5)
     """
+    intervals = tuple(map(plain_number, listed("next_review", "intervals", intervals, "Write intervals=[1, 3, 7].")))
+    for days in intervals:
+        whole("next_review", "each interval", days, 1, unit=" of days")
     by_day = dict(sorted(answers, key=lambda answer: answer[0]))
     if not by_day:
         return None

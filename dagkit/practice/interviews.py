@@ -14,6 +14,8 @@ from datetime import date
 from functools import partial
 from typing import Any
 
+from ..checks import levels, number, seeds, whole
+from ..checks import plain as plain_number
 from ..errors import DagkitError, choices, quoted
 from ..lesson.page import Table, rich, static
 from ..lesson.page import items as bullets
@@ -250,10 +252,8 @@ def interview(seed: int = 0, minutes: float = 20, lessons: Sequence[int] | None 
     minutes: 5 to 240. lessons: only questions from these. clock: for tests. keep: note answers in your progress.
     Raises DagkitError for anything else.
     """
-    if type(seed) is not int or not 0 <= seed < 2**63:
-        raise DagkitError(f"interview: seed must be a whole number >= 0, not {quoted(seed)}.")
-    if isinstance(minutes, bool) or not isinstance(minutes, (int, float)) or not 5 <= minutes <= 240:
-        raise DagkitError(f"interview: minutes must be a number from 5 to 240, not {quoted(minutes)}.")
+    seed, level = seeds("interview", seed), levels("interview", level)
+    minutes = number("interview", "minutes", minutes, 5, 240)
     if lessons is not None and (not isinstance(lessons, (list, tuple, set, range)) or not lessons):
         raise DagkitError(f"interview: lessons must be a list of lesson numbers, not {quoted(lessons)}. "
                           "Write lessons=[5, 6].")
@@ -287,8 +287,11 @@ def review(kept: Progress | None = None, today: date | None = None, most: int = 
     """What is due again by today, as cards; see ``intervals.next_review`` for the intervals.
 
     kept: your progress; None: from its usual place. today: for tests. most: questions at once.
+    Raises DagkitError unless most is a whole number.
     """
     from .cards import Cards
+    most = plain_number(most)
+    whole("review", "most", most, 0)
     kept = progress() if kept is None else kept
     found = []
     for name in kept.due(today or date.today()):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import DagkitError, quoted, shown
 from ..lesson.page import content, esc, fold, items, plain, rich, static
-from . import notation, scenes, scenes_beyond  # noqa: F401  (the second fills SCENES)
+from . import notation, scenes, scenes_beyond, scenes_parts  # noqa: F401  (the last two fill SCENES)
 from .content import Choice, Longer, Rung, misconceptions
 from .drills import Drill, Judged, Worked
 from .facts import fact, filled
@@ -54,7 +54,7 @@ class Item:
     def hint(self, step: int) -> str:
         """A hint as HTML; 1, 2, then 3, which is the answer at work. Raises DagkitError beyond them."""
         if type(step) is not int or not 1 <= step <= len(self.hints):
-            raise DagkitError(f"hint {quoted(step)}: this question has hints 1 to {len(self.hints)}.")
+            raise DagkitError(f"hint {quoted(step)}: this question has hints 1 to {len(self.hints)}. Begin with hint 1.")
         return self.hints[step - 1]()
 
     def answer(self, given: Any) -> Judged:

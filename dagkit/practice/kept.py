@@ -55,7 +55,7 @@ def usual_place() -> Path | None:
 
 def _place(path: Any) -> Path:
     if not isinstance(path, (str, Path)) or not str(path):
-        raise DagkitError(f"progress: path must be the name of a file, not {quoted(path)}.")
+        raise DagkitError(f"progress: path must be the name of a file, not {quoted(path)}. Put it in quotes.")
     return Path(path)
 
 
@@ -87,12 +87,13 @@ class Progress:
         for name, kind in FIELDS.items():
             if type(entry[name]) is not kind:
                 wanted = {str: "text", int: "a whole number", bool: "True or False"}[kind]
-                raise DagkitError(f"note: {name} must be {wanted}, not {quoted(entry[name])}.")
+                raise DagkitError(f"note: {name} must be {wanted}, not {quoted(entry[name])}. Pass it like that.")
         if not 0 <= lesson <= LAST_LESSON:
-            raise DagkitError(f"note: lesson must be 0 to {LAST_LESSON}, not {quoted(lesson)}.")
+            raise DagkitError(f"note: lesson must be 0 to {LAST_LESSON}, not {quoted(lesson)}. "
+                              "0 is for what belongs to none.")
         if not is_moment(entry["at"]):
             raise DagkitError(f"note: the clock must give a moment such as 2026-03-01T10:00:00.000000Z, "
-                              f"not {quoted(entry['at'])}.")
+                              f"not {quoted(entry['at'])}. Leave the clock out.")
         self._own[str(entry["key"])] = entry
         self._save()
         return entry

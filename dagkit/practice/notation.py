@@ -30,7 +30,7 @@ def number(answer: Any) -> float:
         return _counted(answer)
     found = _NUMBER.match(_text(answer, "one number, alone or with its unit"))
     if not found:
-        raise DagkitError(f"looked for: one number, alone or with its unit; found: {quoted(answer)}.")
+        raise DagkitError(f"looked for: one number, alone or with its unit; found: {quoted(answer)}. Write 7.")
     return _counted(found[1].replace(",", "."))
 
 
@@ -41,7 +41,7 @@ def _counted(found: Any) -> float:
     except OverflowError:
         exact = math.inf
     if not math.isfinite(exact):
-        raise DagkitError(f"looked for: one number; found: {quoted(found)}.")
+        raise DagkitError(f"looked for: one number; found: {quoted(found)}. Write 7.")
     return int(exact) if exact.is_integer() else exact
 
 
@@ -146,7 +146,7 @@ def _plain(text: str) -> str:
 
 def _text(answer: Any, wanted: str) -> str:
     if not isinstance(answer, str):
-        raise DagkitError(f"looked for: {wanted}; found: {quoted(answer)}.")
+        raise DagkitError(f"looked for: {wanted}; found: {quoted(answer)}. Put it in quotes.")
     if len(answer) > LONGEST:
-        raise DagkitError(f"looked for: {wanted}; found: a text of {len(answer):,} characters.")
+        raise DagkitError(f"looked for: {wanted}; found: a text of {len(answer):,} characters. Write less.")
     return answer

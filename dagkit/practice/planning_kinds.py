@@ -148,6 +148,10 @@ def slack(seed: int, level: int) -> Posed:
         found = planning.what_if(dag, **{task: dag[task].duration + more})
         return planning.critical_path(found).length
 
+    ends = {row.task_id: row.end for row in planning.schedule(dag, len(dag)).rows}     # as early as can be
+    below = [ends[t.task_id] - t.duration for t in dag if task in t.upstream]
+    to_next = min(below, default=length) - ends[task]
+
     def wrong(given: float) -> Judged:
         if given < 0:
             return Judged(False, "Slack is never negative: at worst there is none.")
@@ -155,8 +159,9 @@ def slack(seed: int, level: int) -> Posed:
             return Judged(False, f"If {task} took {brief(given)} more, the whole would end at {brief(longer_by(given))}, "
                           f"not at {brief(length)}.", f"What comes after {task}, and when must that begin?",
                           "slack-of-the-task-alone")
+        slip = "no-task-may-be-late" if not given else "slack-ends-at-the-next" if given == to_next else ""
         return Judged(False, f"{task} may take more than that: with {brief(given + 1)} more the whole still ends at "
-                      f"{brief(longer_by(given + 1))}.", "Which other chain is it waited for by?")
+                      f"{brief(longer_by(given + 1))}.", "Which other chain is it waited for by?", slip)
 
     def worked() -> Worked:
         through = max(sum(dag[t].duration for t in up) + sum(dag[t].duration for t in down[1:])
@@ -200,6 +205,7 @@ def makespan(seed: int, level: int) -> Posed:
     work, right = sum(t.duration for t in dag), planning.makespan(dag, slots)
     waits = [(row, max((r.end for r in plan.rows if r.task_id in dag[row.task_id].upstream), default=0))
              for row in plan.rows]
+    best = planning.makespan(dag, slots, first="critical_path")
     late = next((row, ready) for row, ready in waits if row.start > ready)
 
     def wrong(given: float) -> Judged:
@@ -212,6 +218,12 @@ def makespan(seed: int, level: int) -> Posed:
         if given == work:
             return Judged(False, f"{brief(work)} is all the work, one after the other. {slots} slots work side by side.",
                           hint, "one-after-the-other")
+        if given == -(-work // slots):
+            return Judged(False, f"{brief(work)} of work on {slots} slots is {brief(given)} each, if none were idle. "
+                          "Here one is.", hint, "work-divides-evenly")
+        if given == best < right:
+            return Judged(False, f"{brief(given)} is what another order takes, the longest way to the end first. Here "
+                          "the first ready task by name goes.", hint, "best-order-is-taken")
         if given < planning.lower_bound(dag, slots):
             return Judged(False, f"Nothing can be done by {brief(given)}: the longest chain takes {brief(path)}, and "
                           f"{brief(work)} of work on {slots} slots at least {brief(-(-work // slots))}.", hint)
@@ -242,19 +254,22 @@ def saturation(seed: int, level: int) -> Posed:
 
     dag = first(throw, "saturation", seed, level)
     right, path = planning.saturation_slots(dag), planning.critical_path(dag).length
-    widest = max(map(len, planning.waves(dag)))
+    widest, work = max(map(len, planning.waves(dag))), sum(t.duration for t in dag)
 
     def wrong(given: float) -> Judged:
         if given < 1 or given != int(given):
             return Judged(False, "Slots are counted: 1, 2, 3 ...")
         takes = planning.makespan(dag, int(given))
         if takes > path:
-            return Judged(False, f"On {int(given)} slots it takes {brief(takes)}; the critical path is {brief(path)}.",
-                          "Some task still waits for a slot. Play it.", "fewer-is-enough")
-        cause = "widest-wave-is-saturation" if given == widest else ""
-        wide = f" The widest wave holds {widest} tasks, but they need not all be under way at once." if cause else ""
-        return Judged(False, f"{int(given)} slots do reach {brief(path)}, but so do fewer.{wide}",
-                      "Try every number from 1.", cause)
+            divided = given == -(-work // path)
+            more = f" {brief(work)} of work by a path of {brief(path)} is only a floor." if divided else ""
+            return Judged(False, f"On {int(given)} slots it takes {brief(takes)}; the critical path is {brief(path)}."
+                          + more, "Some task still waits for a slot. Play it.",
+                          "work-over-path-is-saturation" if divided else "fewer-is-enough")
+        cause = "widest-wave-is-saturation" if given == widest else "a-slot-for-every-task" if given == len(dag) else ""
+        wide = f" The widest wave holds {widest} tasks, but they need not all be under way at once."
+        return Judged(False, f"{int(given)} slots do reach {brief(path)}, but so do fewer."
+                      + (wide if given == widest else ""), "Try every number from 1.", cause)
 
     def worked() -> Worked:
         steps = [f"{n} slot{'s' * (n > 1)}: {brief(planning.makespan(dag, n))}" for n in range(1, right + 2)]

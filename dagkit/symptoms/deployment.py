@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ..checks import seeds
 from ..dag import Dag
 from ..engine import simulate
 from ..executors import CeleryExecutor, KubernetesExecutor, Worker
@@ -56,6 +57,7 @@ def broken(seed: int, *keys: str) -> Broken:
     >>> broken(1, "broker down").trace.faults[0].component
     'broker'
     """
+    seed = seeds("broken", seed)
     dice = Dice("deployment", seed)
     dags = [dice.one(names) for names in NAMES]
     first, second, third = _dags(dags, dice)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..checks import whole
+from ..checks import levels, seeds
 from ..errors import DagkitError, choices, nearest, quoted, shown
 from ..lesson.page import static
 from ..practice.dice import Dice
@@ -106,9 +106,7 @@ def symptom(seed: int = 0, level: int = 1) -> Symptom:
     >>> symptom(4, 3).reply(symptom(4, 3).answer).right
     True
     """
-    whole("symptom", "seed", seed, 0)
-    if level not in CHOICES or type(level) is not int:
-        raise DagkitError(f"symptom: level must be 1, 2 or 3, not {quoted(level)}.")
+    seed, level = seeds("symptom", seed), levels("symptom", level)
     dice = Dice("symptom", seed, level)
     key = dice.one(EASY if level == 1 else tuple(CAUSES))
     case = broken(seed, key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..checks import whole
+from ..checks import levels, seeds
 from ..errors import DagkitError, choices, nearest, quoted, shown
 from ..lesson.page import items, static
 from ..practice.dice import Dice
@@ -149,9 +149,7 @@ def incident(seed: int = 0, level: int = 1) -> Incident:
     >>> incident(1, 3).solution == incident(1, 3).solution
     True
     """
-    whole("incident", "seed", seed, 0)
-    if level not in BUDGET or type(level) is not int:
-        raise DagkitError(f"incident: level must be 1, 2 or 3, not {quoted(level)}.")
+    seed, level = seeds("incident", seed), levels("incident", level)
     dice = Dice("incident", seed, level)
     firsts = dice.shuffled(HARD if level > 1 else tuple(CAUSES))
     seconds = dice.shuffled(HARD)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..checks import levels, seeds
 from ..errors import DagkitError
 from ..lesson.page import esc, fold, static
 from .game import CHOICES, Symptom, symptom
@@ -21,7 +22,7 @@ class Game:
 
     def __init__(self, seed: int = 1, level: int = 1):
         w = _widgets()
-        self.seed = seed
+        self.seed, level = seeds("Game", seed), levels("Game", level)
         self.level = w.Dropdown(options=list(CHOICES), value=level, description="level", layout=w.Layout(width="150px"))
         self.another = w.Button(description="Another case")
         self.shown, self.told, self.asked = w.HTML(), w.HTML(), w.HTML()
@@ -74,7 +75,7 @@ class Drill:
 
     def __init__(self, seed: int = 1, level: int = 1):
         w = _widgets()
-        self.seed = seed
+        self.seed, level = seeds("Drill", seed), levels("Drill", level)
         self.level = w.Dropdown(options=list(BUDGET), value=level, description="level", layout=w.Layout(width="150px"))
         self.another = w.Button(description="Another incident")
         self.shown, self.told, self.score = w.HTML(), w.HTML(), w.HTML()

@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from .. import faults
+from ..checks import plain
 from ..practice.dice import Dice
 from ..waits import Sensor
 from .deployment import WORKERS, Broken
@@ -28,7 +29,7 @@ class Reading(NamedTuple):
 
 def readings(case: Broken, tick: int | None = None) -> list[Reading]:
     """Everything there is to see at a tick (None: when somebody looks)."""
-    return _Board(case, case.at if tick is None else tick).all()
+    return _Board(case, case.at if tick is None else plain(tick)).all()
 
 
 class _Board:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from .. import planning
-from ..planning.times import at_least_one
+from ..checks import plain as plain_number
+from ..checks import whole
 from . import charts, gantt, graph
 from .collapse import wave_numbers
 from .drawing import tally, task_states
@@ -62,8 +63,7 @@ def plan(dag: Any, slots: int | None = None) -> Picture:
     >>> plan(day, 4).table[["slots", "makespan", "limit"]].head(2).values.tolist()
     [[1, 26, 'slots'], [2, 16, 'slots']]
     """
-    if slots is not None:
-        at_least_one("plan: slots", slots)
+    slots = _slots(slots)
     found, knee = planning.critical_path(dag), planning.saturation_slots(dag)
     curve = _curve(dag, found.length, knee, slots)
     prefix = _prefix(dag, "plan", slots)
@@ -91,7 +91,16 @@ def answer(dag: Any, slots: int | None = None) -> str:
     One slot takes 11 (all the work), 2 slots or more can reach 7: there, slots no longer limit.
     On 1 slot: 11. Slots limit it: one more would help.
     """
+    slots = _slots(slots)
     return "\n".join(_limits(dag, planning.critical_path(dag), planning.saturation_slots(dag), slots))
+
+
+def _slots(given: Any) -> int | None:
+    if given is None:
+        return None
+    slots: int = plain_number(given)
+    whole("plan", "slots", slots, 1)
+    return slots
 
 
 def _limits(dag: Any, found: Any, knee: int, slots: int | None) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..checks import plain as plain_number
 from ..errors import DagkitError, choices, nearest, shown
 from . import gantt
 from .picture import Picture, content_prefix, counted, few, plain
@@ -19,6 +20,7 @@ def trace_gantt(trace: Any, *, tick: int | None = None, tasks: Iterable[str] | N
 
     Raises DagkitError for a label or a tick that is not in the trace.
     """
+    tick = plain_number(tick)
     labels = list(trace.labels)
     chosen = labels if tasks is None else [tasks] if isinstance(tasks, str) else list(tasks)
     known = dict(zip(labels, trace.changes, strict=True))

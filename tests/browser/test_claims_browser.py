@@ -8,6 +8,7 @@ import pytest
 
 from dagkit.claims import STRATEGIES, interleavings
 from dagkit.claims.stepping import HERE, book
+from dagkit.element import module
 from dagkit.views.html_export import script_json
 
 pytestmark = pytest.mark.browser
@@ -28,7 +29,7 @@ def show(browser: Any, tmp_path: Any) -> Any:
 
     def opener(strategy: str = "unlocked", **context: Any) -> Any:
         state = {"book": book(), "strategy": strategy, "row_locks": True, "order": ""}
-        script = (HERE / "steps.js").read_text(encoding="utf-8").replace("export default {", "const widget = {")
+        script = module(HERE / "steps.js").replace("export default {", "const widget = {")
         path = tmp_path / "steps.html"
         path.write_text(
             f'<!DOCTYPE html><meta charset="utf-8"><style>{(HERE / "steps.css").read_text(encoding="utf-8")}</style>'

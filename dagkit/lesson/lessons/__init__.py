@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from ...errors import DagkitError, choices, nearest, shown
+from ...checks import plain
+from ...errors import DagkitError, choices, nearest, quoted, shown
 from ..ask import Question
 from ..book import Lesson
 
@@ -14,11 +15,16 @@ MODULES = {1: "why_a_dag", 2: "task_states", 3: "mini_scheduler", 4: "trigger_ru
            11: "your_own_dag", 12: "interview_practice", 13: "design_scenario"}
 
 
-@cache
 def lesson(number: int) -> Lesson:
     """A lesson by its number. Raises DagkitError if it has no words here."""
-    if number not in MODULES:
-        raise DagkitError(f"lesson {shown(repr(number))}: there is none. Known: {choices(MODULES, 20)}.")
+    known = plain(number)
+    if type(known) is not int or known not in MODULES:
+        raise DagkitError(f"lesson {quoted(number)}: there is none. Known: {choices(MODULES, 20)}.")
+    return _lesson(known)
+
+
+@cache
+def _lesson(number: int) -> Lesson:
     found: Lesson = import_module(f"{__name__}.{MODULES[number]}").LESSON
     return found
 

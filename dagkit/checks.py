@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import Any
 
 from .errors import DagkitError, quoted
@@ -78,3 +80,10 @@ def plain(value: Any) -> Any:
         return value
     item = value.item()
     return item if type(item) in (int, float) else float(item)
+
+
+def is_number(value: object) -> bool:
+    """A finite int or float, and not a bool (which Python counts as 0 or 1)."""
+    return (type(value) is int and abs(value) < UNPRINTABLE) or (type(value) is float and math.isfinite(value)) or (
+        hasattr(value, "dtype") and isinstance(value, Real) and math.isfinite(value)   # numpy's scalars, not its arrays
+    )

@@ -82,7 +82,11 @@ class Dag:
             if not isinstance(task, Task):
                 raise DagkitError(f"Dag '{shown(dag_id)}': tasks must be Task objects, "
                                   f"found {quoted(task)}. Write dk.Task(...).")
-            self._add(task)
+        self._tasks = {task.task_id: task for task in given}
+        if len(self._tasks) < len(given):
+            self._tasks = {}
+            for task in given:                             # says which id is declared twice
+                self._add(task)
         if given:
             self.close()
 

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..dag import Dag
-from ..graph import Numbered
+from ..graph import Numbered, waves_of
 from .times import Number, Times, graph_of
 
 
-def waves(dag: Dag) -> list[list[str]]:
+def waves(dag: Dag | Mapping[str, Any]) -> list[list[str]]:
     """Groups of tasks that may run side by side: each waits only for earlier groups. Names are sorted.
+
+    No durations are needed, so a plain dictionary of each task's upstreams will do as well; it is checked like a Dag.
 
     >>> waves(Dag.from_dict({"a": {}, "c": {"upstream": ["a"]}, "b": {"upstream": ["a"]}}))
     [['a'], ['b', 'c']]
+    >>> waves({"extract": [], "transform": ["extract"], "load": ["transform"], "audit": ["extract"]})
+    [['extract'], ['audit', 'transform'], ['load']]
+    >>> waves({"a": ["b"], "b": ["a"]})
+    Traceback (most recent call last):
+    ...
+    dagkit.errors.CycleError: cycle: a -> b -> a
     """
+    if isinstance(dag, Mapping):
+        found = waves_of(dag)
+        if found is not None:
+            return found
+        dag = Dag.from_dict({task_id: {"upstream": ups} for task_id, ups in dag.items()})   # says what is wrong, if it is
     graph = graph_of(dag)
     name = graph.ids.__getitem__
     return [list(map(name, wave)) for wave in graph.waves]

@@ -67,7 +67,7 @@ class Numbered:
     on large Dags that is half the time. Compiled once, when it is first needed.
 
     declared: number -> declaration position. place: the way back. up, down: neighbours by these numbers.
-    rank: position of the number's name among all names, sorted; by_rank: the way back.
+    blocked_by: how many upstreams. rank: position of the number's name among all names, sorted; by_rank: the way back.
     """
 
     def __init__(self, graph: Graph):
@@ -78,6 +78,7 @@ class Numbered:
         at = place.__getitem__
         self.up = [tuple(map(at, graph.up[i])) for i in self.declared]
         self.down = [tuple(map(at, graph.down[i])) for i in self.declared]
+        self.blocked_by = list(map(len, self.up))
         self.names = [graph.ids[i] for i in self.declared]
         self.by_rank = sorted(range(len(place)), key=self.names.__getitem__)
         self.rank = [0] * len(place)

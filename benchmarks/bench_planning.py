@@ -2,8 +2,9 @@
 
     python benchmarks/bench_planning.py [tasks ...]        (default 1000 10000 100000)
 
-Layered Dags, three edges a task, names and declaration in scrambled order; each tool has its graph built
-already (a dagkit Dag that has been asked before also has its durations read), except in the rows that say "build". rustworkx and SimPy are compared if they are installed.
+Layered Dags, three edges a task, names and declaration in scrambled order; each tool has its graph built already,
+except in the rows that say "build". Critical paths and schedules are asked again of a Dag that has been asked before,
+so its tasks are numbered and their durations read. rustworkx and SimPy are compared if they are installed.
 """
 
 from __future__ import annotations

@@ -121,3 +121,10 @@ def seeds(who: str, value: Any) -> int:
     if type(found) is not int or not 0 <= found < HUGE:
         raise DagkitError(f"{who}: seed must be a whole number >= 0, not {quoted(value)}. Any will do, for example 7.")
     return found
+
+
+def is_number(value: object) -> bool:
+    """A finite int or float, and not a bool (which Python counts as 0 or 1)."""
+    return (type(value) is int and abs(value) < UNPRINTABLE) or (type(value) is float and math.isfinite(value)) or (
+        hasattr(value, "dtype") and isinstance(value, Real) and math.isfinite(value)   # numpy's scalars, not its arrays
+    )

@@ -19,7 +19,19 @@ from typing import Any
 from .checks import flag, plain, whole
 from .errors import DagkitError, choices, nearest, quoted, shown
 from .graph import Graph, compile_graph
-from .task import PARAMETERS, BuiltTask, Task, detached, is_number, kind_of, mapped_over, open_dags, spec_of, upstream_ids
+from .task import (
+    PARAMETERS,
+    Task,
+    detached,
+    is_number,
+    kind_of,
+    mapped_over,
+    open_dags,
+    put,
+    spec_of,
+    unknown,
+    upstream_ids,
+)
 
 _AIRFLOW_ID = re.compile(r"[\w.-]{1,250}\Z")
 _MAPPED = re.compile(r"\[\d+\]\Z")   # an instance of a mapped task, made by planning.expand
@@ -70,7 +82,11 @@ class Dag:
             if not isinstance(task, Task):
                 raise DagkitError(f"Dag '{shown(dag_id)}': tasks must be Task objects, "
                                   f"found {quoted(task)}. Write dk.Task(...).")
-            self._add(task)
+        self._tasks = {task.task_id: task for task in given}
+        if len(self._tasks) < len(given):
+            self._tasks = {}
+            for task in given:                             # says which id is declared twice
+                self._add(task)
         if given:
             self.close()
 
@@ -103,8 +119,6 @@ class Dag:
             raise DagkitError(f"Dag '{shown(self.dag_id)}': task id '{shown(task.task_id)}' is declared twice. "
                               "Ids must be unique; rename one.")
         self._tasks[task.task_id] = task
-        if task._dag is None:                              # a built task stays with the Dag it was built in
-            task._dag = self
 
     def close(self) -> Dag:
         """Check the whole Dag and freeze its shape. Called for you by ``Dag(...)`` and by leaving ``with``."""
@@ -114,8 +128,8 @@ class Dag:
         self._check_rules(self.graph)                      # compiling the graph checks it
         self.closed = True
         for task in self._tasks.values():
-            if task.__class__ is Task:
-                task.__class__ = BuiltTask
+            if task._dag is None:                          # a built task stays with the Dag it was built in
+                put(task, "_dag", self)                    # and from now on refuses changes
         return self
 
     def _map_groups(self) -> None:
@@ -169,8 +183,7 @@ class Dag:
                 raise DagkitError(f"task '{shown(task_id)}': its description must be a dictionary, not {kind_of(spec)}.")
             for name in spec:
                 if name not in PARAMETERS or name == "task_id":
-                    raise DagkitError(f"task '{shown(task_id)}': parameter '{shown(name)}' is unknown."
-                                      f"{nearest(name, PARAMETERS)} Known: {choices(PARAMETERS[1:], 40)}.")
+                    raise unknown(task_id, name)
             made.append(detached(task_id, spec))
         dag = cls(dag_id, made, **options)
         return dag.close()

@@ -55,6 +55,8 @@ def _with_relatives(graph: Graph, near: Neighbours, back: Neighbours, weights: S
     neighbour that is not, nothing is met twice and totals simply add up: chains and trees need no more. Only the
     other tasks need sets.
     """
+    if not any(near):
+        return list(weights)
     order = graph.order if near is graph.up else graph.order[::-1]     # near tasks first
     alone = [False] * len(weights)      # nothing it reaches is reached from elsewhere
     overlapping = []

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import datetime
 import functools
+import inspect
 import pickle
+import re
 import unicodedata
 from pathlib import Path
 
@@ -427,6 +429,27 @@ def test_a_dag_can_be_read_but_not_written():
     assert len(dag) == 2 and "a" in dag and "z" not in dag and [t.task_id for t in dag] == ["a", "b"]
     with pytest.raises(TypeError):
         dag.tasks["c"] = Task("c")
+
+
+def test_a_task_keeps_only_what_it_was_given():
+    task = Task("a", duration=5, retries=0, pool="db")
+    assert vars(task) == {"task_id": "a", "upstream": (), "duration": 5, "pool": "db"}
+    assert (task.retries, task.trigger_rule, task.outlets) == (0, "all_success", ())
+
+
+def test_an_unknown_parameter_is_refused_with_the_nearest_name():
+    with pytest.raises(DagkitError, match="task 'a': parameter 'retris' is unknown. Did you mean 'retries'?"):
+        Task("a", retris=3)
+    with pytest.raises(AttributeError, match="parameter 'pol' is unknown. Did you mean 'pool'?"):
+        Task("a").pol = "db"
+
+
+def test_help_shows_every_parameter_with_its_default():
+    shown = inspect.signature(Task).parameters
+    assert tuple(shown) == PARAMETERS
+    assert [name for name, p in shown.items() if p.kind is not p.KEYWORD_ONLY] == ["task_id", "upstream"]
+    assert all(p.default == getattr(Task("a"), name) for name, p in shown.items() if name != "task_id")
+    assert all(re.search(rf"\b{name}\b", Task.__doc__) for name in PARAMETERS)
 
 
 def test_parameters_are_those_of_task():

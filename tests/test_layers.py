@@ -22,6 +22,7 @@ LAYERS = (
     {"errors", "checks"},
     {"states"},
     {"trigger_rules"},
+    {"parameters"},
     {"task", "graph", "dag", "waits", "executors", "faults", "weights"},
     {"planning", "config", "scenario"},
     {"engine"},
@@ -35,7 +36,7 @@ LAYERS = (
     {"views"},
 )
 """From the ground up. A module imports from its own layer and those below; whatever is not named here is on top."""
-CORE = frozenset().union(*LAYERS[:8])
+CORE = frozenset().union(*LAYERS[:9])
 """Modules that compute and nothing else."""
 CONVENIENCES = {
     ("dag", "views"): "dag.draw()", ("engine", "trace"): "simulate() wraps its result", ("trace", "views"): "gantt()",

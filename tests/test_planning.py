@@ -112,6 +112,31 @@ def test_waves_are_what_graphlib_hands_out_at_a_time(dag):
 
 
 @given(dags())
+def test_a_plain_dictionary_has_the_waves_of_its_dag(dag):
+    found = waves(dag)
+    assert waves({t.task_id: t.upstream for t in dag}) == found
+    assert waves({t.task_id: list(t.upstream) * 2 for t in dag}) == found
+    assert waves({t.task_id: set(t.upstream) for t in dag}) == found
+
+
+@pytest.mark.parametrize("plain", [
+    {"a": ["b"]}, {"a": ["b"], "b": ["c"], "c": ["a"]}, {"a": ["a"]}, {1: []}, {"": []}, {"a": [], "b": [3]}, {"a": [[]]},
+    {"a": None}, {"a": [], "b": [["a"]]},
+])
+def test_a_plain_dictionary_is_checked_like_a_dag(plain):
+    with pytest.raises(DagkitError) as of_dag:
+        Dag("dag", [Task(task_id, ups) for task_id, ups in plain.items()])
+    with pytest.raises(DagkitError) as of_plain:
+        waves(plain)
+    assert (type(of_plain.value), str(of_plain.value)) == (type(of_dag.value), str(of_dag.value))
+
+
+def test_one_upstream_may_be_written_as_text_and_an_empty_dictionary_has_no_waves():
+    assert waves({"extract": [], "load": "extract"}) == [["extract"], ["load"]]
+    assert waves({}) == []
+
+
+@given(dags())
 def test_task_order_takes_the_first_declared_task_that_may_be_taken(dag):
     graph, taken = dag.graph, []
     declared = list(dag.tasks)

@@ -12,7 +12,7 @@ from ..task import detached, spec_of
 from .changes import expand
 from .paths import critical_path
 from .slots import makespan, saturation_slots
-from .times import Number, Times, at_least_one, graph_of
+from .times import Number, at_least_one, graph_of, timed
 
 TRIED = 5
 """Tasks of the critical path that are tried when nothing is named."""
@@ -53,7 +53,7 @@ def pooled_makespan(dag: Dag, slots: int, pools: Pools) -> Number:
     >>> pooled_makespan(dag, 3, {}), pooled_makespan(dag, 3, {"db": (1, ["a", "b"])})
     (1, 2)
     """
-    graph, times = graph_of(dag), Times(dag)
+    graph, (_, times) = graph_of(dag), timed(dag)
     pool_of = _pool_of(dag, pools)
     free, places = at_least_one("slots", slots), {name: places for name, (places, _) in pools.items()}
     blocked_by = list(map(len, graph.up))

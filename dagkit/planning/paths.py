@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..dag import Dag
-from ..graph import Numbered
-from .times import Number, Times, graph_of
+from ..graph import Numbered, waves_of
+from .times import Number, Times, graph_of, timed
 
 
-def waves(dag: Dag) -> list[list[str]]:
+def waves(dag: Dag | Mapping[str, Any]) -> list[list[str]]:
     """Groups of tasks that may run side by side: each waits only for earlier groups. Names are sorted.
+
+    No durations are needed, so a plain dictionary of each task's upstreams will do as well; it is checked like a Dag.
 
     >>> waves(Dag.from_dict({"a": {}, "c": {"upstream": ["a"]}, "b": {"upstream": ["a"]}}))
     [['a'], ['b', 'c']]
+    >>> waves({"extract": [], "transform": ["extract"], "load": ["transform"], "audit": ["extract"]})
+    [['extract'], ['audit', 'transform'], ['load']]
+    >>> waves({"a": ["b"], "b": ["a"]})
+    Traceback (most recent call last):
+    ...
+    dagkit.errors.CycleError: cycle: a -> b -> a
     """
+    if isinstance(dag, Mapping):
+        found = waves_of(dag)
+        if found is not None:
+            return found
+        dag = Dag.from_dict({task_id: {"upstream": ups} for task_id, ups in dag.items()})   # says what is wrong, if it is
     graph = graph_of(dag)
     name = graph.ids.__getitem__
     return [list(map(name, wave)) for wave in graph.waves]
@@ -37,8 +51,8 @@ def critical_path(dag: Dag) -> CriticalPath:
     >>> critical_path(Dag.from_dict({"a": {"duration": 2}, "b": {}, "c": {"upstream": ["b", "a"]}}))
     CriticalPath(length=3, path=['a', 'c'])
     """
-    graph, times = graph_of(dag).numbered, Times(dag)
-    finish = finish_times(graph, times.by_number(graph))
+    graph, times = timed(dag)
+    finish = finish_times(graph, times.by_number)
     length = max(finish, default=0)
     last = min([graph.declared[i] for i, end in enumerate(finish) if end == length], default=None)
     if last is None:
@@ -57,9 +71,9 @@ def slack(dag: Dag) -> dict[str, Number]:
     >>> slack(Dag.from_dict({"a": {"duration": 5}, "b": {"duration": 2}, "c": {"upstream": ["a", "b"]}}))
     {'a': 0, 'b': 3, 'c': 0}
     """
-    graph, times = graph_of(dag), Times(dag)
-    spare = times.all_shown(_spare(graph.numbered, times))
-    return dict(zip(graph.ids, map(spare.__getitem__, graph.numbered.place), strict=True))
+    graph, times = timed(dag)
+    spare = times.all_shown(_spare(graph, times))
+    return dict(zip(dag.graph.ids, map(spare.__getitem__, graph.place), strict=True))
 
 
 def critical_tasks(dag: Dag) -> list[str]:
@@ -81,8 +95,8 @@ def tied_critical_paths(dag: Dag, limit: int = 100) -> list[list[str]]:
     >>> tied_critical_paths(file_fanout())
     [['list_files', 'process', 'join', 'report'], ['load_dim', 'join', 'report']]
     """
-    graph, times = graph_of(dag).numbered, Times(dag)
-    durations = times.by_number(graph)
+    graph, times = timed(dag)
+    durations = times.by_number
     finish = finish_times(graph, durations)
     critical = [not spare for spare in _spare(graph, times)]
     tight = [[u for u in ups if critical[u] and finish[u] == finish[i] - durations[i]]
@@ -136,7 +150,7 @@ def latest_ends(graph: Numbered, durations: list[int], length: int) -> list[int]
 
 
 def _spare(graph: Numbered, times: Times) -> list[int]:
-    durations = times.by_number(graph)
+    durations = times.by_number
     finish = finish_times(graph, durations)
     length = max(finish, default=0)
     spare = list(map(operator.sub, latest_ends(graph, durations, length), finish))

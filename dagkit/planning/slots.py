@@ -13,7 +13,7 @@ from ..dag import Dag
 from ..errors import DagkitError, choices, nearest, quoted
 from ..graph import Numbered
 from .paths import latest_ends, length_of
-from .times import Number, Times, at_least_one, graph_of
+from .times import Number, at_least_one, timed
 
 Turns = tuple[list[int], list[int]]
 """The rank of each task number among ready tasks, and the number at each rank."""
@@ -62,8 +62,8 @@ def schedule(dag: Dag, slots: int, *, first: str = "name") -> Schedule:
     b 0 2 1
     c 1 2 0
     """
-    graph, times = graph_of(dag).numbered, Times(dag)
-    durations = times.by_number(graph)
+    graph, times = timed(dag)
+    durations = times.by_number
     begun: list[tuple[int, int]] = []
     starts: list[int] = []
     now = 0
@@ -83,8 +83,8 @@ def makespan(dag: Dag, slots: int, *, first: str = "name") -> Number:
     >>> makespan(Dag.from_dict({"a": {"duration": 3}, "b": {"duration": 2}}), 1)
     5
     """
-    graph, times = graph_of(dag).numbered, Times(dag)
-    durations = times.by_number(graph)
+    graph, times = timed(dag)
+    durations = times.by_number
     return times.shown(_makespan(graph, durations, at_least_one("slots", slots), _turns(graph, durations, first)))
 
 
@@ -94,8 +94,8 @@ def lower_bound(dag: Dag, slots: int) -> Number:
     >>> lower_bound(Dag.from_dict({"a": {"duration": 3}, "b": {"duration": 2}}), 2)
     3
     """
-    times, slots = Times(dag), at_least_one("slots", slots)
-    return times.shared(*_lower(times.work, _length(dag, times), slots), up=True)
+    (graph, times), slots = timed(dag), at_least_one("slots", slots)
+    return times.shared(*_lower(times.work, length_of(graph, times.by_number), slots), up=True)
 
 
 def graham_bound(dag: Dag, slots: int) -> Number:
@@ -107,8 +107,8 @@ def graham_bound(dag: Dag, slots: int) -> Number:
     >>> graham_bound(Dag.from_dict({"a": {"duration": 3}, "b": {"duration": 3}, "c": {"duration": 3}}), 2)
     6
     """
-    times, slots = Times(dag), at_least_one("slots", slots)
-    return times.shared(times.work + (slots - 1) * _length(dag, times), slots, up=False)
+    (graph, times), slots = timed(dag), at_least_one("slots", slots)
+    return times.shared(times.work + (slots - 1) * length_of(graph, times.by_number), slots, up=False)
 
 
 def makespan_curve(dag: Dag, max_slots: int = 32) -> Any:
@@ -118,8 +118,8 @@ def makespan_curve(dag: Dag, max_slots: int = 32) -> Any:
     [3, 2, 1]
     """
     import pandas as pd
-    graph, times = graph_of(dag).numbered, Times(dag)
-    durations = times.by_number(graph)
+    graph, times = timed(dag)
+    durations = times.by_number
     length, every = length_of(graph, durations), range(1, at_least_one("max_slots", max_slots) + 1)
     return pd.DataFrame({
         "slots": list(every),
@@ -137,8 +137,8 @@ def saturation_slots(dag: Dag) -> int:
     >>> saturation_slots(Dag.from_dict({"a": {"duration": 2}, "b": {}, "c": {}}))
     2
     """
-    graph, times = graph_of(dag).numbered, Times(dag)
-    durations = times.by_number(graph)
+    graph, times = timed(dag)
+    durations = times.by_number
     length = length_of(graph, durations)
     if not length:
         return 1
@@ -147,11 +147,6 @@ def saturation_slots(dag: Dag) -> int:
     while missing := _missing(graph, durations, slots, latest):
         slots += missing
     return slots
-
-
-def _length(dag: Dag, times: Times) -> int:
-    graph = graph_of(dag).numbered
-    return length_of(graph, times.by_number(graph))
 
 
 def _lower(work: int, length: int, slots: int) -> tuple[int, int]:
@@ -179,7 +174,7 @@ def _turns(graph: Numbered, durations: list[int], first: str) -> Turns:
 def _instants(graph: Numbered, durations: list[int], slots: int, turns: Turns) -> Iterator[Instant]:
     """Greedy list scheduling, instant by instant. The last time is the makespan."""
     down, (rank, by_rank) = graph.down, turns
-    blocked_by = list(map(len, graph.up))
+    blocked_by = graph.blocked_by[:]
     ready = sorted([rank[i] for i, n in enumerate(blocked_by) if not n])   # sorted, so already a heap
     width = min(slots, len(durations))
     free, holds = list(range(width)), [0] * width
@@ -206,7 +201,28 @@ def _instants(graph: Numbered, durations: list[int], slots: int, turns: Turns) -
 
 
 def _makespan(graph: Numbered, durations: list[int], slots: int, turns: Turns | None = None) -> int:
-    return max(now for now, _, _ in _instants(graph, durations, slots, turns or (graph.rank, graph.by_rank)))
+    """The last of the ``_instants``, for those who ask for no more: which slot a task is in makes no difference."""
+    down, (rank, by_rank) = graph.down, turns or (graph.rank, graph.by_rank)
+    blocked_by = graph.blocked_by[:]
+    ready = sorted([rank[i] for i, n in enumerate(blocked_by) if not n])
+    running: list[tuple[int, int]] = []                   # a heap of (end, number)
+    pop, push, now, free = heapq.heappop, heapq.heappush, 0, slots
+    while True:
+        while ready and free:
+            i = by_rank[pop(ready)]
+            push(running, (now + durations[i], i))
+            free -= 1
+        if not running:
+            return now
+        now = running[0][0]
+        while running and running[0][0] == now:
+            free += 1
+            for d in down[pop(running)[1]]:
+                left = blocked_by[d] - 1
+                if left:
+                    blocked_by[d] = left
+                else:
+                    push(ready, rank[d])
 
 
 def _missing(graph: Numbered, durations: list[int], slots: int, latest: list[int]) -> int:

@@ -6,6 +6,7 @@ import math
 from decimal import Decimal
 from numbers import Integral
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..dag import Dag
 from ..errors import DagkitError, shown
@@ -19,14 +20,16 @@ class Times:
 
     Whole durations are kept as they are (scale None). Floats are read as the decimals they print as, and one
     common denominator, scale, makes them integers: so sums, ties and slack have no rounding error.
+    exact: in declared order. by_number: in the graph's own order.
     """
 
-    def __init__(self, dag: Dag):
+    def __init__(self, dag: Dag, graph: Numbered):
         self.exact: list[Any] = [task.duration for task in dag]
         self.scale: int | None = None
-        if not all(type(d) is int for d in self.exact):
+        if not {*map(type, self.exact)} <= {int}:
             self.exact, self.scale = _common_denominator(self.exact)
         self.work: int = sum(self.exact)
+        self.by_number: list[int] = list(map(self.exact.__getitem__, graph.declared))
         try:
             self.shown(self.work)
         except OverflowError:
@@ -36,10 +39,6 @@ class Times:
     @property
     def whole(self) -> bool:
         return self.scale is None
-
-    def by_number(self, graph: Numbered) -> list[int]:
-        """The exact durations in the graph's own order."""
-        return list(map(self.exact.__getitem__, graph.declared))
 
     def shown(self, exact: int) -> Number:
         """An exact sum in the unit of the durations."""
@@ -62,7 +61,7 @@ def _common_denominator(given: list[Any]) -> tuple[list[int], int | None]:
     """The durations as integers over one denominator; None if all were whole after all."""
     # numpy has scalars of its own
     plain: list[Any] = [int(d) if isinstance(d, Integral) else float(d) for d in given]
-    if all(type(d) is int for d in plain):
+    if {*map(type, plain)} <= {int}:
         return plain, None
     ratio = {d: (d, 1) if type(d) is int else Decimal(repr(d)).as_integer_ratio() for d in plain}
     scale = math.lcm(*{below for _, below in ratio.values()})
@@ -74,6 +73,17 @@ def graph_of(dag: Any) -> Graph:
         raise DagkitError(f"planning needs a Dag, not {type(dag).__name__}. Give it a dk.Dag "
                           "(of a Scenario: its .dag).")
     return dag.graph
+
+
+def timed(dag: Any) -> tuple[Numbered, Times]:
+    """The graph in its own order, and the durations. Kept as long as the graph: of a built Dag nothing changes."""
+    graph = graph_of(dag).numbered
+    if graph not in _kept:
+        _kept[graph] = Times(dag, graph)
+    return graph, _kept[graph]
+
+
+_kept: WeakKeyDictionary[Numbered, Times] = WeakKeyDictionary()
 
 
 def at_least_one(what: str, value: Any) -> int:

@@ -1,0 +1,93 @@
+"""Parameters of a class that is declared field by field: each one's default, and what it must be.
+
+``declared`` reads the table from the class body. An object then stores only what it was given; everything else is
+read from the class, so that a hundred thousand tasks cost what they say and not what they could have said.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
+
+from .checks import HUGE, is_number, plain
+from .errors import DagkitError, quoted, shown
+
+T = TypeVar("T")
+Take = Callable[[str, str, Any], Any]
+"""(task_id, name, value) -> the value to keep. Raises DagkitError where it will not do."""
+Kind = tuple[str, Callable[[Any], bool]]
+"""What a value must be, in words and as a test."""
+
+
+REQUIRED: Any = inspect.Parameter.empty
+
+
+class Parameter(NamedTuple):
+    """The default of a parameter, and what takes any other value."""
+
+    default: Any
+    take: Take
+    kw_only: bool
+
+
+def parameter(take: Take, *, default: Any = REQUIRED, kw_only: bool = True) -> Any:
+    """A field of a ``declared`` class."""
+    return Parameter(default, take, kw_only)
+
+
+def must_be(kind: Kind, hint: str = "Write one of the two.") -> Take:
+    """Takes values of one kind; numpy's numbers become Python's.
+
+    >>> must_be(whole(1), "Leave it out for no limit.")("load", "retries", 0)
+    Traceback (most recent call last):
+    ...
+    dagkit.errors.DagkitError: task 'load': retries must be a whole number >= 1, not 0. Leave it out for no limit.
+    """
+    words, ok = kind
+
+    def take(task_id: str, name: str, value: Any) -> Any:
+        if not ok(value):
+            raise DagkitError(f"task '{shown(task_id)}': {name} must be {words}, not {quoted(value)}. {hint}")
+        return value if type(value) is int else plain(value)
+    return take
+
+
+def whole(low: int, *, none: bool = False) -> Kind:
+    return (f"a whole number >= {low}" + (" or None" if none else ""),
+            lambda v: (none and v is None) or (type(v) is int and low <= v < HUGE))
+
+
+def number(low: float, *, none: bool = False, strict: bool = False) -> Kind:
+    return (f"a number {'>' if strict else '>='} {low}" + (" or None" if none else ""),
+            lambda v: (type(v) is int and low < v < HUGE)         # nearly always
+            or (none and v is None) or (is_number(v) and (v > low if strict else v >= low)))
+
+
+def one_of(*names: str) -> Kind:
+    return ("one of " + ", ".join(map(repr, (*names, None))),
+            lambda v: v is None or (isinstance(v, str) and v in names))
+
+
+TEXT: Kind = ("text", lambda v: type(v) is str and v != "")
+TEXT_OR_NONE: Kind = ("text or None", lambda v: v is None or (type(v) is str and v != ""))
+FLAG: Kind = ("True or False", lambda v: type(v) is bool)
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter,))
+def declared(cls: type[T]) -> type[T]:
+    """Class decorator: defaults become class attributes, and ``takes`` the table of all parameters.
+
+    Type checkers read the fields as the parameters of ``__init__``; so do ``help`` and Shift-Tab, by __signature__.
+    """
+    fields = {name: value for name, value in vars(cls).items() if isinstance(value, Parameter)}
+    shape = []
+    for name, field in fields.items():
+        if field.default is REQUIRED:
+            delattr(cls, name)
+        else:
+            setattr(cls, name, field.default)
+        kind = inspect.Parameter.KEYWORD_ONLY if field.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        shape.append(inspect.Parameter(name, kind, default=field.default, annotation=cls.__annotations__[name]))
+    cls.takes, cls.__signature__ = fields, inspect.Signature(shape)  # type: ignore[attr-defined]
+    return cls

@@ -37,7 +37,8 @@ _here = threading.local()
 def run(work: Work) -> Verdict:
     """What ``work`` finds, or ENDLESS after MOST_SECONDS, or GONE. Never waits longer, whatever the code inside does."""
     with nobody_answers():
-        return forked(work) if sys.platform == "linux" else threaded(work)
+        copies = sys.platform == "linux" and not multiprocessing.current_process().daemon    # a daemon may have no child
+        return forked(work) if copies else threaded(work)
 
 
 def give_up(verdict: Verdict) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from heapq import heapify, heappush
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..executors import Worker
 from ..scenario import Scenario
@@ -23,6 +23,9 @@ from .plan import Plan
 from .script import Script
 from .waiting import Waits
 from .workers import Floor
+
+if TYPE_CHECKING:
+    from .outages import Holding
 
 CODE_BYTE = [bytes((code,)) for code in range(256)]
 
@@ -137,8 +140,8 @@ class Sim:
         self.requeues: dict[int, int] = {}             # how often a TI was found stuck in queued
         self.let_pass: set[int] = set()                # latest_only TIs that skipped nothing
         self.silent: dict[int, int] = {}               # running TIs without heartbeat: the tick it is found
-        self.outages: tuple[Any, ...] = ()             # faults that hold for a while
-        self.gates: tuple[Any, ...] = ()               # those of them that keep the scheduler from passing
+        self.outages: Holding | None = None            # faults that hold for a while
+        self.gates: list[Any] = []                     # those of them that keep the scheduler from passing
         self.cut: set[str] = set()                     # executors whose work reaches no worker now
         self.staffs: dict[str, list[Worker]] = {}      # the workers of each executor as they should be
         self.notes: list[tuple[int, int, str]] = []    # (tick, TI, what befell it) where the states do not tell

@@ -6,8 +6,9 @@ a scenario without outages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import insort
 from dataclasses import replace
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DagkitError
@@ -38,6 +39,31 @@ ENDLESS = 2**62
 """Places of an executor that has no staff of workers to count."""
 
 
+class Holding:
+    """Which outages hold, asked in the order of time: those to come and those that are over are not looked at."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.coming: list[tuple[int, int, Outage]] = []        # heap by tick
+        self.held: list[tuple[int, Outage]] = []               # in the order given
+        self.tick = 0
+
+    def add(self, fault: Outage) -> None:
+        heappush(self.coming, (fault.tick, self.count, fault))
+        self.count += 1
+
+    def at(self, tick: int) -> list[tuple[int, Outage]]:
+        """(number, outage) of those that hold at this tick."""
+        if tick != self.tick:
+            self.tick = tick
+            while self.coming and self.coming[0][0] <= tick:
+                _, number, fault = heappop(self.coming)
+                insort(self.held, (number, fault))
+            if any(not fault.holds(tick) for _, fault in self.held):
+                self.held = [(number, fault) for number, fault in self.held if fault.holds(tick)]
+        return self.held
+
+
 class Happening:
     """The beginning or the end of an outage. A database that is down cannot hold these back."""
 
@@ -60,9 +86,11 @@ def put_on_calendar(sim: Sim, fault: Outage) -> None:
             executor = sim.scenario.executor.by_name[name]
             sim.floors[name] = Floor([Worker(ENDLESS, ("*",))], executor.pull)
     sim.staffs = {name: list(floor.staff) for name, floor in sim.floors.items()}
-    sim.outages = (*sim.outages, fault)
+    if sim.outages is None:
+        sim.outages = Holding()
+    sim.outages.add(fault)
     if isinstance(fault, (SlowDatabase, DatabaseDown)):
-        sim.gates = (*sim.gates, fault)
+        sim.gates.append(fault)
     sim.calendar.source[fault.tick].append(Happening(fault, True))
     if fault.until is not None:
         sim.calendar.change[fault.until].append(Happening(fault, False))
@@ -92,14 +120,14 @@ def _stops(sim: Sim, fault: Outage) -> list[str]:
             and isinstance(executor, kind) and fault.executor in (None, name)]
 
 
-def holding(sim: Sim, *kinds: type[Outage]) -> Iterable[Any]:
+def holding(sim: Sim, *kinds: type[Outage]) -> list[Any]:
     """The outages of some kinds that hold now."""
-    return [fault for fault in sim.outages if isinstance(fault, kinds) and fault.holds(sim.now)]
+    return [fault for _, fault in sim.outages.at(sim.now) if isinstance(fault, kinds)] if sim.outages else []
 
 
 def refresh(sim: Sim, now: int) -> None:
     """Who delivers, and who listens to which queues, now. What was not heard of is heard now, if it can be."""
-    sim.cut = {name for fault in sim.outages if fault.holds(now) for name in _stops(sim, fault)}
+    sim.cut = {name for fault in holding(sim, Outage) for name in _stops(sim, fault)}
     for name, floor in sim.floors.items():
         floor.staff = list(sim.staffs.get(name, floor.staff))
         for fault in holding(sim, WrongQueue):
@@ -119,12 +147,14 @@ def _is(fault: Any, executor: str, worker: Worker) -> bool:
 
 def passes(sim: Sim, now: int) -> bool:
     """Whether the scheduler gets through a pass in this tick; if not, it tries again as soon as it can."""
-    down = [fault for fault in sim.gates if isinstance(fault, DatabaseDown) and fault.holds(now)]
+    down = holding(sim, DatabaseDown)
     if down:
         ends = [fault.until for fault in down if fault.until is not None]
         if len(ends) == len(down):
             sim.calendar.look[max(ends)]                  # asking puts the tick on the calendar
         return False
+    if not holding(sim, SlowDatabase):
+        return True
     at = next_pass(sim.gates, now)
     if at != now:
         sim.calendar.look[at]

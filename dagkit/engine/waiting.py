@@ -127,7 +127,7 @@ def _later(sim: Sim, ti: int, number: int, ticks: int, *, timed_out: bool) -> No
 
 def unheard(sim: Sim, what: str) -> bool:
     """Whether an outage hides the end of a wait: an "event", a person's "answer" or a "timeout"."""
-    return any(what in fault.mutes and fault.holds(sim.now) for fault in sim.outages)
+    return sim.outages is not None and any(what in fault.mutes for _, fault in sim.outages.at(sim.now))
 
 
 def resume(sim: Sim, ti: int, number: int, timed_out: bool) -> None:

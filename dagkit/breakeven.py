@@ -56,16 +56,12 @@ def pods(pod_start: Any, image_pull: Any = 0) -> Executor:
     return KubernetesExecutor(max_pods=SLOTS, batch=SLOTS, pod_start=pod_start, image_pull=image_pull)
 
 
+@cache
 def makespan(executor: Executor, length: int, tasks: int = TASKS) -> float:
     """Seconds for so many tasks of ``length`` seconds each. What has no slot waits in scheduled, not in queued: there
     it would be taken back after task_queued_timeout."""
     dag = Dag("same", [Task(f"t{k}", duration=length) for k in range(tasks)], max_active_tasks=tasks)
     return float(simulate(dag, executor=executor, config=Config(parallelism=SLOTS)).last_tick - 1)
-
-
-@cache
-def _standing(length: int) -> float:
-    return makespan(celery(), length)
 
 
 def ratio(pod_start: Any, length: int) -> float:
@@ -74,7 +70,7 @@ def ratio(pod_start: Any, length: int) -> float:
     >>> ratio(Latency.fixed(5), 5) > 1.5 > 1.01 > ratio(Latency.fixed(5), 3600)
     True
     """
-    return makespan(pods(pod_start), length) / _standing(length)
+    return makespan(pods(pod_start), length) / makespan(celery(), length)
 
 
 def even(pod_start: Any, worse: float = WORSE) -> int | None:

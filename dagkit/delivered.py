@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import faulted
@@ -10,7 +10,7 @@ from .errors import shown
 from .executors import Executor, Worker
 from .faults import LoseMessage, LoseWorker
 from .states import QUEUED, RUNNING
-from .stays import Place, places
+from .stays import Place, places, places_of
 
 if TYPE_CHECKING:
     from .situation import Situation
@@ -62,10 +62,26 @@ def _nobody(name: str, queue: str) -> Told:
 
 def _here(at: Situation) -> dict[int, Place]:
     """By TI, the place it has at the end of this tick."""
-    if at.__dict__.get("_here_at") != at.tick:
-        at.__dict__["_here_at"] = at.tick
-        at.__dict__["_here"] = {p.ti: p for p in places(at.trace) if p.picked <= at.tick < p.left}
-    found: dict[int, Place] = at.__dict__["_here"]
+    known: dict[Any, Any] = at._known
+    if "places" not in known:
+        everywhere = places(at.trace) if at.moved else places_of(at.trace, _placed(at))   # for one tick not all are read
+        known["places"] = {p.ti: p for p in everywhere if p.picked <= at.tick < p.left}
+    found: dict[int, Place] = known["places"]
+    return found
+
+
+def _placed(at: Situation) -> set[int]:
+    """The TIs that can have a place: they run, or they are queued and were picked up before."""
+    return {ti for ti in at.active if at.codes[ti] == RUNNING} | {
+        ti for ti, tick, _, _ in at.trace._picks if tick <= at.tick and at.codes[ti] == QUEUED}
+
+
+def _busy(at: Situation, number: int, queue: str, able: Collection[int]) -> list[int]:
+    """The TIs on the workers of an executor that serve a queue."""
+    key = "busy", number, queue
+    if key not in at._known:
+        at._known[key] = sorted(p.ti for p in _here(at).values() if p.executor == number and p.worker in able)
+    found: list[int] = at._known[key]
     return found
 
 
@@ -95,7 +111,7 @@ def _in_line(at: Situation, ti: int, executor: Executor, name: str, able: dict[i
     if not able:
         return _nobody(name, queue)
     number = list(at.trace._now.executor.by_name).index(name)
-    busy = sorted(p.ti for p in _here(at).values() if p.executor == number and p.worker in able)
+    busy = _busy(at, number, queue, able)
     if len(busy) >= sum(worker.concurrency for worker in able.values()):
         return ("worker_slots", f"all {len(busy)} worker slots for queue '{shown(queue)}' of {shown(name)} "
                 f"are taken by {at._names(busy)}.", busy, "add workers or raise their concurrency")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 KNOWN_AHEAD = frozenset({"retry_delay", "running", "reschedule", "run_not_due", "lost_worker", "message_lost",
                          "pod_pending", "provisioning"})
 """Reasons whose end is fixed beforehand: a delay or a timeout."""
+FEW = 100
+"""Asked of more TIs at once, a trace makes an index of their events first."""
 
 
 def situation(trace: Trace, tick: int) -> Situation:
@@ -40,6 +42,8 @@ def _twin(trace: Trace, then: Trace, ti: int) -> int:
 def brief(trace: Trace, tis: Sequence[int], tick: int) -> list[tuple[str, str, str]]:
     """(state, code, text) of each TI at the end of a tick: the reasons without their names."""
     at = situation(trace, tick)
+    if len(tis) > FEW:
+        at.trace._index_events()
     found = []
     for ti in tis:
         twin = _twin(trace, at.trace, ti)
@@ -82,6 +86,8 @@ def timelines(trace: Trace, tis: Sequence[int]) -> dict[int, list[tuple[int, int
         same = {ti: ti if then is trace else then._same(trace, ti) for ti in tis}
         known = [ti for ti in tis if same[ti] is not None]
         situation = Situation(then, start)
+        if len(tis) > FEW:
+            then._index_events()
         for tick in ticks[bisect_left(ticks, start):bisect_left(ticks, end)]:
             moved = situation.advance(tick)
             for ti in known:

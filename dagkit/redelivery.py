@@ -23,7 +23,9 @@ def redeliveries(trace: Trace) -> list[tuple[int, str]]:
     >>> redeliveries(simulate(slow, executor=CeleryExecutor(broker=Broker(visibility_timeout=100), handover=0)))
     [(101, 'etl'), (201, 'etl')]
     """
-    found = []
+    found: list[tuple[int, str]] = []
+    if not any(getattr(executor, "broker", None) for executor in trace.scenario.executor.by_name.values()):
+        return found
     for label, changes in zip(trace.labels, trace.changes, strict=True):
         every = _visible_for(trace, label)
         ends = [*(tick for tick, _ in changes[1:]), trace._end]

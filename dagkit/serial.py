@@ -239,6 +239,8 @@ def _check_tis(data: Mapping[str, Any], runs: list[Run]) -> None:
     _fit(all(_wholes([run], len(runs)) and _wholes([task, tries])
              and (ti in gone or task < runs[run].plan.n) for ti, (run, task, tries) in enumerate(data["tis"])),
          "task instances and runs")
+    _fit(all(data["tis"][ti][:2] == [number, task] for number, run in enumerate(runs) for task, ti in enumerate(run.ti)),
+         "task instances and runs")
     _fit(all(_wholes([ti], tis) and _wholes([index, born]) for ti, index, born in data["mapped"]),
          "mapped task instances")
     mapped = {ti for ti, _, _ in data["mapped"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from .states import QUEUED, RUNNING
@@ -36,18 +37,21 @@ def places(trace: Trace) -> list[Place]:
     """
     found: list[Place] | None = trace.__dict__.get("_places")
     if found is None:
-        found = trace.__dict__["_places"] = _read(trace)
+        found = trace.__dict__["_places"] = places_of(trace, range(len(trace._task_of)))
     return found
 
 
-def _read(trace: Trace) -> list[Place]:
+def places_of(trace: Trace, tis: Collection[int]) -> list[Place]:
+    """The stays of some TIs, in the order in which they ended."""
     picks: dict[int, deque[tuple[int, int, int]]] = {}
     for ti, tick, executor, worker in trace._picks:
-        picks.setdefault(ti, deque()).append((tick, executor, worker))
+        if ti in tis:
+            picks.setdefault(ti, deque()).append((tick, executor, worker))
     found: list[Place] = []
     open_places: dict[int, Place] = {}
-    for tick, ti, old, new in zip(trace._event_tick.tolist(), trace._event_ti, trace._event_old, trace._event_new,
-                                  strict=True):
+    state = bytearray(trace._initial)
+    for tick, ti, new in trace._events_of(tis):
+        old, state[ti] = state[ti], new
         waiting = picks.get(ti)
         if new == RUNNING:
             at, executor, worker = waiting.popleft() if waiting else (tick, _number(trace, ti), 0)

@@ -16,14 +16,14 @@ from . import explain as _explain
 from .engine.core import Run, Sim
 from .engine.limits import LimitName
 from .engine.plan import Plan
-from .engine.script import readings
 from .engine.seen import seen
-from .errors import DagkitError, choices, nearest, quoted, shown
+from .errors import DagkitError, choices, quoted, shown
 from .faults import Fault
 from .meters import Meter, meters
+from .named import Named
 from .remarks import warnings
 from .scenario import Scenario
-from .states import AIRFLOW_VERSION, CODE, FAILED, FINISHED, NAMES, NONE, UP_FOR_RESCHEDULE, UPSTREAM_FAILED
+from .states import AIRFLOW_VERSION, CODE, FAILED, FINISHED, NAMES, NONE, UPSTREAM_FAILED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LOG_ID = 60
 
 
-class Trace:
+class Trace(Named):
     """What happened, tick by tick. Made by ``simulate``.
 
     scenario: what was simulated. last_tick: the tick of the last change. airflow_version: whose rules it follows.
@@ -70,6 +70,7 @@ class Trace:
         self._window_cut: int | None = columns.get("window_cut")
         self._now: Scenario = columns["now"]                      # the scenario after its last change
         self._stopped_early: bool = columns.get("stopped_early", False)
+        self._by_ti: tuple[np.ndarray, np.ndarray] | None = None   # see ``_index_events``
         self._whole: Trace = self                                 # of a past as ``_until`` makes it: what came of it
 
     @classmethod
@@ -93,88 +94,6 @@ class Trace:
         return (f"Trace({dags}: {len(self._task_of)} task instances, {len(self._event_new)} changes, "
                 f"last tick {self.last_tick}{said})")
 
-    # ---- names ------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def _order(self) -> list[int]:
-        """TIs in display order: Dag as given, task order, map index, run."""
-        index = self._map_index
-        return sorted(range(len(self._task_of)), key=lambda ti: (
-            self._run_of[ti].plan.number, self._task_of[ti], index.get(ti, -1), self._run_of[ti].number))
-
-    @cached_property
-    def _several_runs(self) -> set[int]:
-        return {plan.number for plan in self._plans if sum(r.plan.number == plan.number for r in self._runs) > 1}
-
-    def _task_id(self, ti: int) -> str:
-        return self._gone.get(ti) or self._run_of[ti].plan.ids[self._task_of[ti]]
-
-    @cached_property
-    def _full_labels(self) -> list[str]:
-        """The label of every TI. A second one of the same label says so: a removed TI, or an id that looks like one."""
-        found = [self._plain_label(ti, self._map_index.get(ti)) for ti in range(len(self._task_of))]
-        count: dict[str, int] = {}
-        for ti in sorted(self._order, key=self._gone.__contains__):
-            label = found[ti]
-            count[label] = count.get(label, 0) + 1
-            if count[label] > 1:
-                found[ti] += " (removed)" if ti in self._gone and count[label] == 2 else f" #{count[label]}"
-        return found
-
-    def _plain_label(self, ti: int, index: int | None) -> str:
-        run = self._run_of[ti]
-        text = self._task_id(ti) if index is None else f"{self._task_id(ti)}[{index}]"
-        if len(self._plans) > 1:
-            text = f"{run.plan.dag.dag_id}.{text}"
-        return f"{text}@{run.number}" if run.plan.number in self._several_runs else text
-
-    def _label(self, ti: int, tick: int | None = None) -> str:
-        """Its label; of a mapped TI at a tick before it was expanded, that of the task."""
-        if tick is not None and ti in self._map_index and tick < self._born[ti]:
-            return self._plain_label(ti, None)
-        return self._full_labels[ti]
-
-    @cached_property
-    def labels(self) -> list[str]:
-        """The label of every task instance, in display order."""
-        return [self._label(ti) for ti in self._order]
-
-    @cached_property
-    def _by_label(self) -> dict[str, int]:
-        return dict(zip(self.labels, self._order, strict=True))
-
-    def task_of(self, label: str) -> tuple[str, str, int, int]:
-        """(dag_id, task_id, map_index, run) of a label; map_index is -1 for tasks that are not mapped."""
-        ti = self._ti(label)
-        run = self._run_of[ti]
-        return run.plan.dag.dag_id, self._task_id(ti), self._map_index.get(ti, -1), run.number
-
-    def _ti(self, task: str, run: int | None = None, dag_id: str | None = None, tick: int | None = None) -> int:
-        """The TI a label means. ``run`` and ``dag_id`` are needed only where several would fit.
-
-        Before a mapped task expands, its bare id means the one TI that there is at that ``tick``.
-        """
-        if run is None and dag_id is None and task in self._by_label:
-            return self._by_label[task]
-        if not isinstance(task, str):
-            raise DagkitError(f"a task is named by its id (text), not by {quoted(task)}.")
-        found = []
-        for plan, t, index, run_no, _ in readings(task, self._plans):
-            if dag_id in (None, plan.dag.dag_id):
-                for r in self._runs:
-                    if r.plan.number == plan.number and run in (None, r.number) and run_no in (None, r.number):
-                        found += [ti for ti in r.tis(t) if index in (None, self._map_index.get(ti))]
-        there = [ti for ti in found if tick is None or self._exists(ti, tick)]
-        if len(there) == 1 or len(found) == 1:
-            return (there or found)[0]
-        if not found:
-            raise DagkitError(f"no task instance '{shown(task)}'"
-                              + (f" in run {run}" if run is not None else "")
-                              + (f" of Dag '{shown(dag_id)}'" if dag_id is not None else "")
-                              + f".{nearest(task, self.labels)} Known: {choices(self.labels)}.")
-        raise DagkitError(f"'{shown(task)}' means {len(found)} task instances; name one of "
-                          f"{choices(self._label(ti) for ti in found)}, or pass run= or dag_id=.")
-
     # ---- the record -------------------------------------------------------------------------------------------
 
     @property
@@ -183,7 +102,7 @@ class Trace:
         k = bisect_left(self._tick_end, len(self._event_new))
         return self._tick_no[k] if self._event_new else 0
 
-    @property
+    @cached_property
     def _end(self) -> int:
         """The tick at which the simulation stopped; later than the last change where something waits for ever."""
         return max(self.last_tick, self._tick_no[-1] if self._tick_no and self.stalled else 0)
@@ -219,8 +138,30 @@ class Trace:
     def _changes_of(self, ti: int) -> list[tuple[int, int, int]]:
         """(tick, new state, event number) of one TI, in order."""
         import numpy as np
-        hits = np.flatnonzero(np.frombuffer(self._event_ti, dtype=np.uint32) == ti)
-        return [(int(self._event_tick[e]), self._event_new[e], int(e)) for e in hits]
+        if self._by_ti is not None:
+            events, ends = self._by_ti
+            hits = events[ends[ti]:ends[ti + 1]].tolist()
+        else:                                             # one look at all events costs less than an index of them
+            hits = np.flatnonzero(np.frombuffer(self._event_ti, dtype=np.uint32) == ti).tolist()
+        return [(self._tick_no[bisect_right(self._tick_end, e)], self._event_new[e], e) for e in hits]
+
+    def _index_events(self) -> None:
+        """For whoever is about to ask for the changes of many TIs: the event numbers of each TI, side by side."""
+        import numpy as np
+        if self._by_ti is None:
+            column = np.frombuffer(self._event_ti, dtype=np.uint32)
+            count = np.bincount(column, minlength=len(self._task_of))
+            self._by_ti = np.argsort(column, kind="stable"), np.concatenate(([0], np.cumsum(count)))
+
+    def _events_of(self, tis: Iterable[int]) -> list[tuple[int, int, int]]:
+        """(tick, TI, new state) of every change of some TIs, in the order in which it happened."""
+        import numpy as np
+        wanted = np.zeros(len(self._task_of), dtype=bool)
+        wanted[list(tis)] = True
+        column = np.frombuffer(self._event_ti, dtype=np.uint32)
+        hits = np.flatnonzero(wanted[column])
+        return list(zip(self._event_tick[hits].tolist(), column[hits].tolist(),
+                        np.frombuffer(self._event_new, dtype=np.uint8)[hits].tolist(), strict=True))
 
     def _check_tick(self, tick: int | None) -> int:
         if tick is None:
@@ -271,16 +212,17 @@ class Trace:
     def events(self) -> pd.DataFrame:
         """Every change as a table: tick, dag_id, run, task_id, map_index, try_number, old, new, cause."""
         import pandas as pd
-        tries = [0] * len(self._task_of)
-        rows = []
-        for n, (tick, ti, old, new) in enumerate(zip(self._event_tick, self._event_ti, self._event_old,
-                                                     self._event_new, strict=True)):
-            run = self._run_of[ti]
-            tries[ti] += _counts_a_try(run.plan, self._task_of[ti], old, new)
-            rows.append((int(tick), run.plan.dag.dag_id, run.number, self._task_id(ti),
-                         self._map_index.get(ti, -1), tries[ti], NAMES[old], NAMES[new], self._causes.get(n)))
-        return pd.DataFrame(rows, columns=["tick", "dag_id", "run", "task_id", "map_index", "try_number", "old", "new",
-                                           "cause"])
+        tis, run_of, causes = self._event_ti, self._run_of, self._causes
+        tries, tried = [0] * len(self._task_of), []
+        for ti, old, new in zip(tis, self._event_old, self._event_new, strict=True):
+            tries[ti] += (old, new) in _COUNTS
+            tried.append(tries[ti])
+        return pd.DataFrame({
+            "tick": self._event_tick, "dag_id": [run_of[ti].plan.dag.dag_id for ti in tis],
+            "run": [run_of[ti].number for ti in tis], "task_id": [self._task_id(ti) for ti in tis],
+            "map_index": [self._map_index.get(ti, -1) for ti in tis], "try_number": tried,
+            "old": [NAMES[old] for old in self._event_old], "new": [NAMES[new] for new in self._event_new],
+            "cause": [causes.get(n) for n in range(len(tis))]})
 
     @cached_property
     def changes(self) -> list[list[tuple[int, str]]]:
@@ -294,12 +236,6 @@ class Trace:
         """``{label: state}`` at the end of a tick; ``states_at(0)`` is the initial state."""
         codes = self._codes_at(self._check_tick(tick))
         return {self._label(ti, tick): NAMES[codes[ti]] for ti in self._order if self._exists(ti, tick)}
-
-    def _exists(self, ti: int, tick: int) -> bool:
-        run = self._run_of[ti]
-        if (run.triggered and run.due > tick) or self._joined.get(ti, 0) > tick:
-            return False
-        return self._map_index.get(ti, 0) == 0 or self._born[ti] <= tick
 
     @property
     def final_states(self) -> dict[str, str]:
@@ -349,10 +285,10 @@ class Trace:
         final = self._codes_at(self.last_tick)
         return bool(((final == FAILED) | (final == UPSTREAM_FAILED)).any())
 
-    @property
+    @cached_property
     def stalled(self) -> bool:
         """Nothing is left on the calendar, and task instances are unfinished."""
-        return not self._stopped_early and any(c not in FINISHED for c in self._codes_at(self.last_tick).tolist())
+        return not self._stopped_early and not FINISHED.issuperset(self._codes_at(self.last_tick).tolist())
 
     @cached_property
     def warnings(self) -> list[str]:
@@ -487,10 +423,6 @@ class Trace:
     __hash__ = None  # type: ignore[assignment]
 
 
-
-
-def _counts_a_try(plan: Plan, task: int, old: int, new: int) -> bool:
-    """try_number grows when a TI is scheduled, except after a sensor's sleep, a deferral or a requeue."""
-    if new == CODE["success"]:
-        return old == NONE                                 # an EmptyOperator
-    return new == CODE["scheduled"] and old in (NONE, CODE["up_for_retry"]) and old != UP_FOR_RESCHEDULE
+_COUNTS = frozenset({(NONE, CODE["scheduled"]), (CODE["up_for_retry"], CODE["scheduled"]), (NONE, CODE["success"])})
+"""(old, new) with which try_number grows: not after a sensor's sleep, a deferral or a requeue; the last is an
+EmptyOperator."""

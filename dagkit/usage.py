@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from .engine.limits import LimitName, Need, needs_of
@@ -10,6 +11,8 @@ from .states import ACTIVE, AWAITING_INPUT, DEFERRED, EXECUTION, REMOVED
 
 if TYPE_CHECKING:
     from .trace import Trace
+
+_IS_ACTIVE = bytes(code in ACTIVE for code in range(256))
 
 
 def needs(trace: Trace, ti: int) -> list[Need]:
@@ -44,12 +47,14 @@ class Usage:
     def __init__(self, trace: Trace, tick: int):
         self.trace, self.tick = trace, tick
         self.codes = bytearray(trace._codes_at(tick).tobytes())
+        self.moved = False                                 # whether it has been at another tick before
         self._known: dict[Any, Any] = {}                   # answers that hold for a whole class of TIs in this tick
 
     def advance(self, tick: int) -> set[int]:
         """Move to a later tick; only what changed since is looked at. Returns the TIs that changed, and those below."""
         trace = self.trace
         first, last = trace._events_until(self.tick), trace._events_until(tick)
+        self.moved |= tick != self.tick
         self.tick = tick
         self._known.clear()
         moved: set[int] = set()
@@ -71,7 +76,7 @@ class Usage:
 
     @cached_property
     def active(self) -> set[int]:
-        return {ti for ti, code in enumerate(self.codes) if code in ACTIVE}
+        return set(compress(range(len(self.codes)), self.codes.translate(_IS_ACTIVE)))
 
     @cached_property
     def holders(self) -> dict[LimitName, dict[int, int]]:

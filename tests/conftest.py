@@ -132,12 +132,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-        if item.get_closest_marker("browser") is not None:
-            item.add_marker(pytest.mark.xdist_group("browser"))
-        elif item.get_closest_marker("postgres") is not None:
-            item.add_marker(pytest.mark.xdist_group("postgres"))
     last = hasattr(config, "workerinput")
     items.sort(key=lambda item: (item.get_closest_marker("browser") is None) == last)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Browser tests stay in one process and share what they open; so do those of PostgreSQL. Others go anywhere.
+
+    By file, not by xdist's own groups: xdist 3.8 writes them where pytest 9.2 no longer looks.
+    """
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Grouped(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            return "browser" if path.startswith("tests/browser/") else path if path.endswith("_pg.py") else nodeid
+
+    return Grouped(config, log)
 
 
 def skip_becomes_failure(report: Any) -> None:

@@ -27,7 +27,7 @@ LAYERS = (
     {"planning", "config", "scenario"},
     {"engine"},
     {"usage", "stays", "faulted", "delivered", "situation", "explain", "meters", "redelivery", "remarks",
-     "bridge", "bridge_rows"},
+     "bridge", "bridge_rows", "named"},
     {"trace"},
     {"written", "element"},
     {"serial", "compare", "compared", "breakeven", "choice", "examples", "interop", "naive", "museum", "chrome_trace"},

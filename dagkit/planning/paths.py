@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ..dag import Dag
 from ..graph import Numbered, waves_of
-from .times import Number, Times, graph_of, timed
+from .times import Number, Times, graph_of, timed, times_of
 
 
 def waves(dag: Dag | Mapping[str, Any]) -> list[list[str]]:
@@ -51,16 +52,20 @@ def critical_path(dag: Dag) -> CriticalPath:
     >>> critical_path(Dag.from_dict({"a": {"duration": 2}, "b": {}, "c": {"upstream": ["b", "a"]}}))
     CriticalPath(length=3, path=['a', 'c'])
     """
-    graph, times = timed(dag)
-    finish = finish_times(graph, times.by_number)
-    length = max(finish, default=0)
-    last = min([graph.declared[i] for i, end in enumerate(finish) if end == length], default=None)
-    if last is None:
+    graph, times = graph_of(dag), times_of(dag)
+    finish = times.exact[:]
+    end_of = finish.__getitem__
+    for i in chain.from_iterable(graph.waves):             # upstreams first
+        ups = graph.up[i]
+        if ups:
+            finish[i] += max(map(end_of, ups))
+    if not finish:
         return CriticalPath(0, [])
-    path = [graph.place[last]]
+    length = max(finish)
+    path = [finish.index(length)]                          # the first declared of those that end last
     while ups := graph.up[path[-1]]:
-        path.append(max(ups, key=finish.__getitem__))     # max keeps the first of equals
-    return CriticalPath(times.shown(length), [graph.names[i] for i in reversed(path)])
+        path.append(max(ups, key=end_of))                  # max keeps the first of equals
+    return CriticalPath(times.shown(length), [graph.ids[i] for i in reversed(path)])
 
 
 def slack(dag: Dag) -> dict[str, Number]:

@@ -20,16 +20,16 @@ class Times:
 
     Whole durations are kept as they are (scale None). Floats are read as the decimals they print as, and one
     common denominator, scale, makes them integers: so sums, ties and slack have no rounding error.
-    exact: in declared order. by_number: in the graph's own order.
+    exact: in declared order. by_number: in the order of the numbered graph, once that is asked for.
     """
 
-    def __init__(self, dag: Dag, graph: Numbered):
+    def __init__(self, dag: Dag):
         self.exact: list[Any] = [task.duration for task in dag]
         self.scale: int | None = None
         if not {*map(type, self.exact)} <= {int}:
             self.exact, self.scale = _common_denominator(self.exact)
         self.work: int = sum(self.exact)
-        self.by_number: list[int] = list(map(self.exact.__getitem__, graph.declared))
+        self.by_number: list[int] = []
         try:
             self.shown(self.work)
         except OverflowError:
@@ -75,15 +75,23 @@ def graph_of(dag: Any) -> Graph:
     return dag.graph
 
 
-def timed(dag: Any) -> tuple[Numbered, Times]:
-    """The graph in its own order, and the durations. Kept as long as the graph: of a built Dag nothing changes."""
-    graph = graph_of(dag).numbered
+def times_of(dag: Any) -> Times:
+    """The durations. Kept as long as the graph: of a built Dag nothing changes."""
+    graph = graph_of(dag)
     if graph not in _kept:
-        _kept[graph] = Times(dag, graph)
-    return graph, _kept[graph]
+        _kept[graph] = Times(dag)
+    return _kept[graph]
 
 
-_kept: WeakKeyDictionary[Numbered, Times] = WeakKeyDictionary()
+def timed(dag: Any) -> tuple[Numbered, Times]:
+    """The graph in its own order, and the durations in that order too."""
+    graph, times = graph_of(dag).numbered, times_of(dag)
+    if not times.by_number:
+        times.by_number = list(map(times.exact.__getitem__, graph.declared))
+    return graph, times
+
+
+_kept: WeakKeyDictionary[Graph, Times] = WeakKeyDictionary()
 
 
 def at_least_one(what: str, value: Any) -> int:

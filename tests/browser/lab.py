@@ -92,8 +92,8 @@ def _wait_for(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
 
 def run_all(page: Any) -> None:
     """Run all cells of an open notebook, and wait until they have run and its widgets are there."""
+    accept_dialogs(page)
     for _ in range(8):                                        # a request made before the kernel is connected is lost
-        accept_dialogs(page)
         page.locator(".jp-Notebook .jp-Cell").first.click()   # the menu acts on the notebook in focus
         page.keyboard.press("Escape")
         page.get_by_role("menuitem", name="Run", exact=True).click()
@@ -110,10 +110,11 @@ def run_all(page: Any) -> None:
 
 
 def accept_dialogs(page: Any) -> None:
-    """A slow start may ask which kernel to use; the one proposed is right."""
-    asked = page.locator(".jp-Dialog .jp-mod-accept")
-    if asked.count():
-        asked.first.click()
+    """A slow start may ask, at any moment, which kernel to use; the one proposed is right."""
+    if not getattr(page, "accepts", False):
+        page.accepts = True
+        page.add_locator_handler(page.locator(".jp-Dialog .jp-mod-accept").first, lambda accept: accept.click(),
+                                 no_wait_after=True)
 
 
 def _begins(page: Any) -> bool:

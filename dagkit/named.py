@@ -111,7 +111,8 @@ class Named:
         Before a mapped task expands, its bare id means the one TI that there is at that ``tick``.
         """
         if not isinstance(task, str):
-            raise DagkitError(f"a task is named by its id (text), not by {quoted(task)}.")
+            raise DagkitError(f"a task is named by its id (text), not by {quoted(task)}. "
+                              "Put its label in quotes.")
         if run is None and dag_id is None and (ti := self._labelled(task)) is not None:
             return ti
         found = []
@@ -124,10 +125,11 @@ class Named:
         if len(there) == 1 or len(found) == 1:
             return (there or found)[0]
         if not found:
+            others = (label for label in self.labels if label != task)     # it may be there in another run
             raise DagkitError(f"no task instance '{shown(task)}'"
                               + (f" in run {run}" if run is not None else "")
                               + (f" of Dag '{shown(dag_id)}'" if dag_id is not None else "")
-                              + f".{nearest(task, self.labels)} Known: {choices(self.labels)}.")
+                              + f".{nearest(task, others)} Known: {choices(self.labels)}.")
         raise DagkitError(f"'{shown(task)}' means {len(found)} task instances; name one of "
                           f"{choices(self._label(ti) for ti in found)}, or pass run= or dag_id=.")
 

@@ -59,6 +59,12 @@ def listed(who: str, name: str, value: Any, hint: str) -> tuple[Any, ...]:
     return tuple(sorted(value, key=str) if isinstance(value, (set, frozenset)) else value)
 
 
+def table(what: str, value: Any, example: str) -> None:
+    """Refuses what is no dictionary."""
+    if not isinstance(value, Mapping):
+        raise DagkitError(f"{what} must be a dictionary, not {quoted(value)}. Write {example}.")
+
+
 def names(who: str, name: str, value: Any) -> tuple[str, ...]:
     """One name or several, as a tuple of text.
 

@@ -61,7 +61,7 @@ class Dag:
         groups: Mapping[str, Mapping[str, Any]] | None = None, assets: Any = (),
     ):
         if type(dag_id) is not str or not dag_id:
-            raise DagkitError(f"Dag id must be non-empty text, not {quoted(dag_id)}.")
+            raise DagkitError(f"Dag id must be non-empty text, not {quoted(dag_id)}. Put a name in quotes.")
         self.dag_id = dag_id
         self.max_active_tasks = max_active_tasks
         self.max_active_runs = max_active_runs
@@ -93,6 +93,7 @@ class Dag:
     def _check(self) -> None:
         who = f"Dag '{shown(self.dag_id)}'"
         for name, low in (("max_active_tasks", 1), ("max_active_runs", 1), ("max_consecutive_failed_dag_runs", 0)):
+            setattr(self, name, plain(getattr(self, name)))
             whole(who, name, getattr(self, name), low)
         flag(who, "fail_fast", self.fail_fast)
         timeout = self.dagrun_timeout
@@ -176,11 +177,13 @@ class Dag:
         [('a', 'b')]
         """
         if not isinstance(tasks, Mapping):
-            raise DagkitError(f"Dag.from_dict: needs a dictionary of tasks, not {kind_of(tasks)}.")
+            raise DagkitError(f"Dag.from_dict: needs a dictionary of tasks, not {kind_of(tasks)}. "
+                              "Write {'a': {'duration': 3}}.")
         made = []
         for task_id, spec in tasks.items():
             if not isinstance(spec, Mapping):
-                raise DagkitError(f"task '{shown(task_id)}': its description must be a dictionary, not {kind_of(spec)}.")
+                raise DagkitError(f"task '{shown(task_id)}': its description must be a dictionary, not {kind_of(spec)}. "
+                                  "Write {'duration': 3}, or {} for a task of one tick.")
             for name in spec:
                 if name not in PARAMETERS or name == "task_id":
                     raise unknown(task_id, name)

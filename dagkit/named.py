@@ -6,6 +6,7 @@ trace a table of all labels costs more than an answer about one of them, so it i
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -15,6 +16,8 @@ from .engine.core import Run
 from .engine.plan import Plan
 from .engine.script import readings
 from .errors import DagkitError, choices, nearest, quoted, shown
+
+_INSTANCE = re.compile(r"(.*)\[(0|[1-9][0-9]{0,8})\]\Z", re.DOTALL)
 
 
 class Named:
@@ -47,8 +50,9 @@ class Named:
 
     @cached_property
     def _plain(self) -> bool:
-        """Whether no two labels can be the same: one Dag, nothing mapped, nothing removed."""
-        return len(self._plans) == 1 and not self._map_index and not self._gone
+        """Whether no two labels can be the same: one Dag, nothing removed, no id that looks like a mapped instance."""
+        return len(self._plans) == 1 and not self._gone and not (
+            self._map_index and any(task_id.endswith("]") for task_id in self._plans[0].ids))
 
     def _task_id(self, ti: int) -> str:
         return self._gone.get(ti) or self._run_of[ti].plan.ids[self._task_of[ti]]
@@ -76,9 +80,10 @@ class Named:
 
     def _label(self, ti: int, tick: int | None = None) -> str:
         """Its label; of a mapped TI at a tick before it was expanded, that of the task."""
-        if self._plain or (tick is not None and ti in self._map_index and tick < self._born[ti]):
+        index = self._map_index.get(ti)
+        if index is not None and tick is not None and tick < self._born[ti]:
             return self._plain_label(ti, None)
-        return self._full_labels[ti]
+        return self._plain_label(ti, index) if self._plain else self._full_labels[ti]
 
     @cached_property
     def labels(self) -> list[str]:
@@ -95,9 +100,18 @@ class Named:
             return self._by_label.get(label)
         for run in self._runs:
             end = f"@{run.number}" if self._several_runs else ""
-            if label.endswith(end) and (task := run.plan.index.get(label.removesuffix(end))) is not None:
-                return run.ti[task]
+            if label.endswith(end) and (ti := self._named_in(run, label.removesuffix(end))) is not None:
+                return ti
         return None
+
+    def _named_in(self, run: Run, text: str) -> int | None:
+        """The TI of a run that is called ``load`` or ``load[2]``, where no id looks like the latter."""
+        instance = _INSTANCE.match(text) if text not in run.plan.index else None
+        name, index = (instance[1], int(instance[2])) if instance else (text, None)
+        task = run.plan.index.get(name)
+        tis = () if task is None else run.tis(task)
+        ti = tis[index or 0] if (index or 0) < len(tis) else None
+        return ti if ti is not None and self._map_index.get(ti) == index else None
 
     def task_of(self, label: str) -> tuple[str, str, int, int]:
         """(dag_id, task_id, map_index, run) of a label; map_index is -1 for tasks that are not mapped."""
@@ -112,7 +126,7 @@ class Named:
         """
         if not isinstance(task, str):
             raise DagkitError(f"a task is named by its id (text), not by {quoted(task)}. "
-                              "Give a name such as 'load'.")
+                              "Put its label in quotes.")
         if run is None and dag_id is None and (ti := self._labelled(task)) is not None:
             return ti
         found = []
@@ -125,10 +139,11 @@ class Named:
         if len(there) == 1 or len(found) == 1:
             return (there or found)[0]
         if not found:
+            others = (label for label in self.labels if label != task)     # it may be there in another run
             raise DagkitError(f"no task instance '{shown(task)}'"
                               + (f" in run {run}" if run is not None else "")
                               + (f" of Dag '{shown(dag_id)}'" if dag_id is not None else "")
-                              + f".{nearest(task, self.labels)} Known: {choices(self.labels)}.")
+                              + f".{nearest(task, others)} Known: {choices(self.labels)}.")
         raise DagkitError(f"'{shown(task)}' means {len(found)} task instances; name one of "
                           f"{choices(self._label(ti) for ti in found)}, or pass run= or dag_id=.")
 

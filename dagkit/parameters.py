@@ -47,9 +47,10 @@ def must_be(kind: Kind, hint: str = "Write one of the two.") -> Take:
     words, ok = kind
 
     def take(task_id: str, name: str, value: Any) -> Any:
-        if not ok(value):
+        found = value if type(value) is int else plain(value)
+        if not ok(found):
             raise DagkitError(f"task '{shown(task_id)}': {name} must be {words}, not {quoted(value)}. {hint}")
-        return value if type(value) is int else plain(value)
+        return found
     return take
 
 

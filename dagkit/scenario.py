@@ -186,6 +186,8 @@ def _normalised(change: Mapping[str, Any], after: Scenario) -> dict[str, Any]:
     for name in ("outcomes", "durations"):
         if name in new:
             new[name] = {label: getattr(after, name)[label] for label in new[name]}
+    if "pools" in new:
+        new["pools"] = {name: plain(pool) for name, pool in new["pools"].items()}
     if "tasks" in new:
         tasks = {task_id: detached(task_id, parameters) for task_id, parameters in new["tasks"].items()}
         new["tasks"] = {task_id: {name: getattr(tasks[task_id], name) for name in parameters}

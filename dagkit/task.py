@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import trigger_rules
-from .checks import MOST, UNPRINTABLE
+from .checks import MOST, UNPRINTABLE, plain
 from .checks import is_number as is_number
 from .errors import DagkitError, choices, nearest, quoted, shown
 from .parameters import FLAG, TEXT, TEXT_OR_NONE, Parameter, declared, must_be, number, one_of, parameter, whole
@@ -53,8 +53,9 @@ def kind_of(value: object) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def _length(value: Any, what: str) -> int:
-    length = len(value) if isinstance(value, (list, tuple)) else value
+def length_of(value: Any, what: str) -> int:
+    """How many items are mapped over: a list, or how long it is."""
+    length = len(value) if isinstance(value, (list, tuple)) else plain(value)
     if type(length) is not int or length < 0:
         raise DagkitError(f"{what} must be a list or its length (a whole number >= 0), not {quoted(value)}. "
                           "Give the number of items.")
@@ -73,7 +74,7 @@ def mapped_over(who: str, what: str, given: Mapping[str, Any]) -> dict[str, str 
         if not isinstance(name, str):
             raise DagkitError(f"{who}{what}: the argument name {quoted(name)} must be text. Put it in quotes.")
     over = {name: source if isinstance(source, str) else source.task_id if isinstance(source, Task)
-            else _length(source, f"{who}{what}[{quoted(name)}]") for name, source in given.items()}
+            else length_of(source, f"{who}{what}[{quoted(name)}]") for name, source in given.items()}
     width = math.prod(source for source in over.values() if isinstance(source, int))
     if width > MOST:
         raise DagkitError(f"{who} would expand to {quoted(width)} instances; the kit plays at most {MOST} of one "
@@ -98,7 +99,7 @@ def _weight_rule(task_id: str, name: str, value: Any) -> Any:
 
 
 def _returns(task_id: str, name: str, value: Any) -> Any:
-    return _length(value, f"task '{shown(task_id)}': returns")
+    return length_of(value, f"task '{shown(task_id)}': returns")
 
 
 def _expand(task_id: str, name: str, value: Any) -> Any:
@@ -189,12 +190,16 @@ class Task:
     _dag: ClassVar[Dag | None] = None                     # the Dag it was built in, set in the task when it is
 
     if not TYPE_CHECKING:                                 # type checkers read the fields above
-        def __init__(self, task_id, upstream=(), **given):
+        def __init__(self, task_id, upstream=(), *unnamed, **given):
             if type(task_id) is not str:
                 raise DagkitError(f"task id {quoted(task_id)}: an id must be text (str), not {kind_of(task_id)}. "
                                   "Put it in quotes.")
             if not task_id:
                 raise DagkitError("task id '': an id must not be empty. Give the task a name.")
+            if unnamed:
+                raise DagkitError(f"task '{shown(task_id)}': after the id and what it waits for every value needs its "
+                                  f"name, and {quoted(unnamed[0])} has none. Write duration={quoted(unnamed[0])}, or "
+                                  "put several upstreams in a list.")
             put(self, "task_id", task_id)                 # only what is given is kept in a task; see ``declared``
             put(self, "upstream", upstream_ids(task_id, upstream))
             if given:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import explain as _explain
+from .checks import plain
 from .engine.core import Run, Sim
 from .engine.limits import LimitName
 from .engine.plan import Plan
@@ -166,6 +167,7 @@ class Trace(Named):
     def _check_tick(self, tick: int | None) -> int:
         if tick is None:
             return self._end
+        tick = plain(tick)
         if type(tick) is not int or tick < 0:
             raise DagkitError(f"tick must be a whole number >= 0, not {quoted(tick)}. "
                               f"This trace ends at tick {self.last_tick}.")
@@ -356,10 +358,12 @@ class Trace(Named):
         they part at tick 1: extract_users is scheduled in the first and queued in the second. ...
         """
         from .engine import simulate
+        tick = plain(tick)
         if type(tick) is not int or tick < 1:
-            raise DagkitError(f"fork: tick must be a whole number >= 1, not {quoted(tick)}.")
+            raise DagkitError(f"fork: tick must be a whole number >= 1, not {quoted(tick)}. "
+                              "Name the first tick that is to differ.")
         if not changes:
-            raise DagkitError("fork: name at least one change, for example pools={'db': 2} or clear=['transform'].")
+            raise DagkitError("fork: name at least one change. For example pools={'db': 2} or clear=['transform'].")
         return simulate(self.scenario.replace(changes=(*self.scenario.changes, (tick, changes))))
 
     def to_json(self) -> str:

@@ -520,7 +520,7 @@ REFUSALS = {
     "label 'b' matches no task.": lambda: one(changes=[(1, {"clear": ["b"]})]),
     "fork: name at least one change": lambda: one().fork(1),
     "tick must be a whole number >= 0, not -1. This trace ends at tick 3.": lambda: one().explain("transform", -1),
-    "a task is named by its id (text), not by 3. Give a name such as 'load'.": lambda: one().explain(3),
+    "a task is named by its id (text), not by 3. Put its label in quotes.": lambda: one().explain(3),
     "'transform' means 2 task instances; name one of transform@0, transform@1, or pass run= or dag_id=.":
         lambda: one(runs=2).explain("transform"),
     "several runs fit; name one with run= and dag_id=: d@0, d@1.": lambda: one(runs=2).run_state,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 from collections.abc import Iterator
 from functools import cache
@@ -172,6 +173,16 @@ def test_simulating_loads_neither_pandas_nor_a_picture() -> None:
             "if m in sys.modules])")
     out = subprocess.run([sys.executable, "-c", code, str(PACKAGE.parent)], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_the_contributors_map_names_every_part_and_no_other() -> None:
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = [row.split("|")[1:3] for row in text.splitlines() if row.startswith("| `")]
+    there = {f"{p.name}/" if p.is_dir() else p.stem for p in PACKAGE.iterdir()
+             if p.suffix == ".py" or (p / "__init__.py").exists()} - {"__init__", "__main__"}
+    assert {name for parts, _ in rows for name in re.findall(r"`([^`]+)`", parts)} == there
+    files = [name for _, told in rows for name in re.findall(r"`([^`]+[.](?:py|js))`", told)]
+    assert "calendar.py" in files and [name for name in files if not list(PACKAGE.rglob(name))] == []
 
 
 # ---- the tick ------------------------------------------------------------------------------------------------------

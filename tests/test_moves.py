@@ -54,7 +54,7 @@ def test_left_to_itself_it_tries_the_critical_path_and_slots() -> None:
 
 @pytest.mark.parametrize(("call", "message"), [
     (lambda d: dk.moves(d, 2, faster={"lnog": 2}), "has no task 'lnog'. Did you mean 'long'"),
-    (lambda d: dk.moves(d, 2, faster={"long": 0}), r"faster\['long'\] must be a number > 0, not 0"),
+    (lambda d: dk.moves(d, 2, faster={"long": 0}), r"faster\['long'\] must be a number > 0 and below 2\*\*63, not 0"),
     (lambda d: dk.moves(d, 0), "slots must be a whole number >= 1"),
     (lambda d: dk.split(d, "long", 0), "parts must be a whole number >= 1"),
     (lambda d: dk.pooled_makespan(d, 1, {"p": (0, ["long"])}), "pool 'p': places must be a whole number >= 1"),

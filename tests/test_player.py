@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dagkit import Config, Dag, DagkitError, Pool, Task, examples, simulate
@@ -267,7 +268,13 @@ def test_an_impossible_interval_is_refused(orders, interval):
 
 
 def test_the_first_tick_stays_inside_the_trace(orders):
-    assert [player.play(orders, tick=tick).tick for tick in (-3, 5, 99)] == [0, 5, 16]
+    assert [player.play(orders, tick=tick).tick for tick in (-3, 5, 99, np.int64(4), 10**400)] == [0, 5, 16, 4, 16]
+
+
+@pytest.mark.parametrize("tick", ["3", 2.5, None, True])
+def test_an_impossible_tick_is_refused(orders, tick):
+    with pytest.raises(DagkitError, match=r"play: tick must be a whole number, not .*\. Give the tick to begin at"):
+        player.play(orders, tick=tick)
 
 
 def test_a_prediction_is_resolved_from_the_trace(orders):
@@ -496,7 +503,7 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path, orders):
 def test_only_a_trace_can_be_played(given, called):
     with pytest.raises(DagkitError) as refused:
         player.play(given)
-    assert str(refused.value) == f"play needs a Trace, not {called}: write dk.play(dk.simulate(dag))."
+    assert str(refused.value) == f"play needs a Trace, not {called}. Write dk.play(dk.simulate(dag))."
 
 
 def test_one_of_a_kind_is_not_called_several():

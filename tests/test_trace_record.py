@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -32,6 +33,9 @@ def test_every_label_is_found_again_and_rows_stand_in_order(kind: int, seed: int
     assert len(set(trace.labels)) == len(trace.labels) == len(trace._task_of)
     assert [trace._ti(label) for label in trace.labels] == trace._order
     assert [trace._by_label[label] for label in trace.labels] == trace._order
+    fresh = a_trace(kind, seed)                              # nobody has read all its labels
+    assert [fresh._labelled(label) for label in trace.labels] == trace._order
+    assert [trace._full_labels[ti] for ti in trace._order] == trace.labels
     places_in_order = [(trace._run_of[ti].plan.number, trace._task_of[ti], trace._map_index.get(ti, -1),
                         trace._run_of[ti].number) for ti in trace._order]
     assert places_in_order == sorted(places_in_order)
@@ -45,6 +49,24 @@ def test_an_id_that_looks_like_a_label_of_another_run() -> None:
         trace.explain("a")
     with pytest.raises(dk.DagkitError, match="named by its id"):
         trace.explain(["a"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+@pytest.mark.parametrize("tasks", [
+    lambda: [T("m", expand={"x": 12}), T("n", expand={"x": 2}), T("z", "m")],
+    lambda: [T("p", returns=2), T("m", expand={"x": "p"}), T("m[1]")],
+    lambda: [T("p[0]", returns=2), T("m", expand={"x": "p[0]"}), T("p")],
+    lambda: [T("m@1", returns=2), T("m", expand={"x": "m@1"}), T("z@0")],
+])
+def test_a_name_means_what_the_table_of_all_labels_says(tasks: Callable[[], list[T]], runs: int) -> None:
+    def made() -> dk.Trace:
+        return dk.simulate(dk.Dag("d", tasks()), runs=runs)
+
+    table = {label: ti for ti, label in enumerate(made()._full_labels)}
+    names = [*table, "m", "m[01]", "m[99]", "m[1]@0", "m[1]@9", "m[2][0]", "m[-1]", "m[\u0663]", "z[0]", "@", "[1]", "p[0]"]
+    trace = made()
+    assert [trace._labelled(name) for name in names] == [table.get(name) for name in names]
+    assert trace._plain == (not any(task.task_id.endswith("]") for task in trace.scenario.dag))
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)))

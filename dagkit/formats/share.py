@@ -13,6 +13,7 @@ import json
 import zlib
 from typing import Any
 
+from ..checks import plain
 from ..dag import Dag
 from ..errors import DagkitError, shown
 from .dagjson import dag_from, describe
@@ -39,6 +40,7 @@ def write(dag: Dag, tick: int | None = None) -> str:
     >>> line.startswith("dagkit1:"), read(Source("the text", line)).tick
     (True, 3)
     """
+    tick = plain(tick)
     if tick is not None and (type(tick) is not int or tick < 0):
         raise DagkitError(f"share: tick must be a whole number >= 0 or None, not {shown(repr(tick))}. "
                           "Leave it out for the whole trace.")

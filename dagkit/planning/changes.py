@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from ..checks import table
 from ..dag import Dag
 from ..errors import DagkitError, shown
-from ..task import spec_of
+from ..task import length_of, spec_of
 from .times import Number, at_least_one, graph_of
 
 
@@ -28,9 +29,8 @@ def expand(dag: Dag, task_id: str, items: Any, max_map_length: int = 1024) -> Da
     """
     graph_of(dag)
     mapped, count = dag[task_id], _count(task_id, items)
-    if count > at_least_one("max_map_length", max_map_length):
-        raise DagkitError(f"{shown(task_id)}: {count} mapped tasks > max_map_length {max_map_length}, "
-                          "task fails")
+    if count > (most := at_least_one("max_map_length", max_map_length)):
+        raise DagkitError(f"{shown(task_id)}: {count} mapped tasks > max_map_length {most}, task fails")
     names = tuple(f"{task_id}[{i}]" for i in range(count))
     for name in names:
         if name in dag:
@@ -50,12 +50,8 @@ def expand(dag: Dag, task_id: str, items: Any, max_map_length: int = 1024) -> Da
 
 
 def _count(task_id: str, items: Any) -> int:
-    if isinstance(items, Collection) and not isinstance(items, (str, bytes)):
-        return len(items)
-    if type(items) is int and items >= 0:
-        return items
-    raise DagkitError(f"expand '{shown(task_id)}': items must be a list or its length (a whole number >= 0), "
-                      f"not {shown(repr(items))}.")
+    several = isinstance(items, Collection) and not isinstance(items, (str, bytes))
+    return length_of(len(items) if several else items, f"expand '{shown(task_id)}': items")
 
 
 def _follow_instances(spec: dict[str, Any], task_id: str, names: tuple[str, ...], before: tuple[str, ...],
@@ -87,6 +83,7 @@ def what_if(dag: Dag, durations: Mapping[str, Number] | None = None, /, **more: 
     5
     """
     graph_of(dag)
+    table("what_if: durations", durations or {}, "{'process': 1}")
     specs = {task.task_id: spec_of(task) for task in dag}
     for task_id, duration in {**(durations or {}), **more}.items():
         specs[dag[task_id].task_id]["duration"] = duration

@@ -6,9 +6,10 @@ import heapq
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from ..checks import HUGE, MOST, is_number, listed, plain, table
 from ..dag import Dag
 from ..errors import DagkitError, nearest, quoted, shown
-from ..task import detached, spec_of
+from ..task import Task, detached, spec_of
 from .changes import expand
 from .paths import critical_path
 from .slots import makespan, saturation_slots
@@ -30,8 +31,8 @@ def split(dag: Dag, task_id: str, parts: int) -> Dag:
     ['load_dim', 'join', 'report']
     """
     graph_of(dag)
-    task, parts = dag[task_id], at_least_one("split: parts", parts)
-    part = task.duration // parts if task.duration % parts == 0 else task.duration / parts
+    task, parts = dag[task_id], at_least_one("split: parts", parts, MOST)
+    part = _divided(task, parts)
     wide = expand(dag, task.task_id, parts, max_map_length=parts)
     return _lasting(wide, {f"{task.task_id}[{i}]": part for i in range(parts)})
 
@@ -55,7 +56,7 @@ def pooled_makespan(dag: Dag, slots: int, pools: Pools) -> Number:
     """
     graph, (_, times) = graph_of(dag), timed(dag)
     pool_of = _pool_of(dag, pools)
-    free, places = at_least_one("slots", slots), {name: places for name, (places, _) in pools.items()}
+    free, places = at_least_one("slots", slots), {name: plain(places) for name, (places, _) in pools.items()}
     blocked_by = list(map(len, graph.up))
     ready = sorted(name for name, n in zip(graph.ids, blocked_by, strict=True) if not n)
     running: list[tuple[int, int]] = []
@@ -87,10 +88,11 @@ def pooled_makespan(dag: Dag, slots: int, pools: Pools) -> Number:
 
 def _pool_of(dag: Dag, pools: Pools) -> dict[str, str]:
     found: dict[str, str] = {}
+    table("pools", pools, "{'db': (1, ['extract', 'load'])}")
     for pool, given in pools.items():
         if not isinstance(given, tuple) or len(given) != 2 or isinstance(given[1], str):
-            raise DagkitError(f"pool '{shown(pool)}': give its places and its tasks, (1, ['extract', 'load']), "
-                              f"not {quoted(given)}.")
+            raise DagkitError(f"pool '{shown(pool)}': give its places and its tasks, not {quoted(given)}. "
+                              "Write (1, ['extract', 'load']) for one place.")
         at_least_one(f"pool '{shown(pool)}': places", given[0])
         for name in given[1]:
             if found.setdefault(dag[name].task_id, pool) != pool:
@@ -118,7 +120,7 @@ def moves(
     [['as it is', 7, 0], ['process 3 x as fast', 7, 0], ['join in 2 parts', 6, 1]]
     """
     import pandas as pd
-    at_least_one("slots", slots)
+    slots = at_least_one("slots", slots)
     if faster is None and parts is None and not slots_to and pools is None:
         faster, parts, slots_to = _usual(dag, slots)
     base, rows = makespan(dag, slots), []
@@ -139,15 +141,20 @@ def _changes(dag: Dag, slots: int, faster: Mapping[str, Number], parts: Mapping[
              pools: Pools) -> Iterator[Change]:
     """(what is done, the Dag then, slots, pools)."""
     yield "as it is", dag, slots, {}
+    table("moves: faster", faster, "{'train': 2}")
+    table("moves: parts", parts, "{'train': 3}")
+    table("moves: pools", pools, "{'db': (1, ['extract', 'load'])}")
     for task_id, times in faster.items():
-        if isinstance(times, bool) or not isinstance(times, (int, float)) or not times > 0:
-            raise DagkitError(f"moves: faster['{shown(task_id)}'] must be a number > 0, not {quoted(times)}. 2 means twice "
-                              "as fast.")
+        times = plain(times)
+        if not is_number(times) or not 0 < times < HUGE:
+            raise DagkitError(f"moves: faster['{shown(task_id)}'] must be a number > 0 and below 2**63, not "
+                              f"{quoted(times)}. 2 means twice as fast.")
         yield f"{shown(task_id)} {times:g} x as fast", _faster(dag, task_id, times), slots, {}
     for task_id, count in parts.items():
         yield f"{shown(task_id)} in {count} parts", split(dag, task_id, count), slots, {}
-    for other in slots_to:
-        yield f"{at_least_one('slots_to', other)} slot{'s' * (other != 1)}", dag, other, {}
+    for other in listed("moves", "slots_to", slots_to, "Write slots_to=[4, 8]."):
+        width = at_least_one("slots_to", other)
+        yield f"{width} slot{'s' * (width != 1)}", dag, width, {}
     for pool, given in pools.items():
         _pool_of(dag, {pool: given})
         many = len(given[1])
@@ -157,8 +164,17 @@ def _changes(dag: Dag, slots: int, faster: Mapping[str, Number], parts: Mapping[
 def _faster(dag: Dag, task_id: str, times: Number) -> Dag:
     if task_id not in dag:
         raise DagkitError(f"moves: Dag '{shown(dag.dag_id)}' has no task '{shown(task_id)}'.{nearest(task_id, dag.tasks)}")
-    lasts = dag[task_id].duration
-    return _lasting(dag, {task_id: lasts // times if lasts % times == 0 and isinstance(lasts, int) else lasts / times})
+    return _lasting(dag, {task_id: _divided(dag[task_id], times)})
+
+
+def _divided(task: Task, by: Number) -> Number:
+    """Its duration divided by a number: whole where it was, and where that is exact."""
+    lasts: Number = task.duration
+    try:
+        return lasts // by if lasts % by == 0 and isinstance(lasts, int) else lasts / by
+    except OverflowError:
+        raise DagkitError(f"task '{shown(task.task_id)}': its duration is more than a float can hold (about 1.8e308), so "
+                          "it cannot be divided. Choose a larger unit.") from None
 
 
 def _usual(dag: Dag, slots: int) -> tuple[dict[str, Number], dict[str, int], list[int]]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..dag import Dag
 from ..graph import Numbered, waves_of
-from .times import Number, Times, graph_of, timed, times_of
+from .times import Number, Times, at_least_one, graph_of, timed, times_of
 
 
 def waves(dag: Dag | Mapping[str, Any]) -> list[list[str]]:
@@ -108,6 +108,7 @@ def tied_critical_paths(dag: Dag, limit: int = 100) -> list[list[str]]:
              for i, ups in enumerate(graph.up)]
     goes_on = {u for i, ups in enumerate(tight) if critical[i] for u in ups}
     paths: list[list[str]] = []
+    limit = at_least_one("tied_critical_paths: limit", limit)
     # Depth first without recursion: a linked path (task, rest) for each branch still to be walked.
     ends = [i for i in graph.place if critical[i] and i not in goes_on]     # in declared order
     stack: list[tuple[int, Any]] = [(i, None) for i in reversed(ends)]

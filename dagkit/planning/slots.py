@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..checks import MOST
 from ..dag import Dag
 from ..errors import DagkitError, choices, nearest, quoted
 from ..graph import Numbered
@@ -62,12 +63,12 @@ def schedule(dag: Dag, slots: int, *, first: str = "name") -> Schedule:
     b 0 2 1
     c 1 2 0
     """
-    graph, times = timed(dag)
+    (graph, times), slots = timed(dag), at_least_one("slots", slots)
     durations = times.by_number
     begun: list[tuple[int, int]] = []
     starts: list[int] = []
     now = 0
-    for now, started, _ in _instants(graph, durations, at_least_one("slots", slots), _turns(graph, durations, first)):
+    for now, started, _ in _instants(graph, durations, slots, _turns(graph, durations, first)):
         begun += started
         starts += [now] * len(started)
     ends = [start + durations[i] for start, (i, _) in zip(starts, begun, strict=True)]
@@ -120,7 +121,7 @@ def makespan_curve(dag: Dag, max_slots: int = 32) -> Any:
     import pandas as pd
     graph, times = timed(dag)
     durations = times.by_number
-    length, every = length_of(graph, durations), range(1, at_least_one("max_slots", max_slots) + 1)
+    length, every = length_of(graph, durations), range(1, at_least_one("max_slots", max_slots, MOST) + 1)
     return pd.DataFrame({
         "slots": list(every),
         "makespan": [times.shown(_makespan(graph, durations, n)) for n in every],

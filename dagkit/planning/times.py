@@ -8,8 +8,9 @@ from numbers import Integral
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from ..checks import HUGE, plain
 from ..dag import Dag
-from ..errors import DagkitError, shown
+from ..errors import DagkitError, quoted, shown
 from ..graph import Graph, Numbered
 
 Number = int | float
@@ -94,7 +95,11 @@ def timed(dag: Any) -> tuple[Numbered, Times]:
 _kept: WeakKeyDictionary[Graph, Times] = WeakKeyDictionary()
 
 
-def at_least_one(what: str, value: Any) -> int:
-    if type(value) is not int or value < 1:
-        raise DagkitError(f"{what} must be a whole number >= 1, not {shown(repr(value))}. Give at least 1.")
-    return value
+def at_least_one(what: str, value: Any, most: int = HUGE) -> int:
+    """A count as Python's own int; most: how many there may be where each is made."""
+    found = plain(value)
+    if type(found) is not int or found < 1:
+        raise DagkitError(f"{what} must be a whole number >= 1, not {quoted(value)}. Give at least 1.")
+    if found > most:
+        raise DagkitError(f"{what} must be at most {most}, not {quoted(value)}. Give a smaller number.")
+    return found

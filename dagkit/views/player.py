@@ -15,7 +15,9 @@ from typing import Any
 import anywidget
 import traitlets
 
-from ..errors import DagkitError, shown
+from ..checks import HUGE
+from ..checks import plain as plain_number
+from ..errors import DagkitError, quoted, shown
 from ..errors import choices as listed
 from ..trace import Trace
 from . import gantt
@@ -125,8 +127,14 @@ def state(
 ) -> dict[str, Any]:
     """Where a player begins: the values of its traits, for one trace or for two side by side.
 
-    Raises DagkitError if ``beside`` is no Trace or ``titles`` are not two texts.
+    Raises DagkitError if ``beside`` is no Trace, ``titles`` are not two texts, or a number will not do.
     """
+    interval, tick = plain_number(interval), plain_number(tick)
+    if interval is not None and (type(interval) is not int or not 20 <= interval < HUGE):
+        raise DagkitError("play: interval must be a whole number of milliseconds >= 20, "
+                          f"not {quoted(interval)}. Leave it out for one that fits.")
+    if type(tick) is not int:
+        raise DagkitError(f"play: tick must be a whole number, not {quoted(tick)}. Give the tick to begin at.")
     second = None
     if beside is not None or titles is not None:
         _check_two(beside, titles)
@@ -169,14 +177,11 @@ def play(
     and why they part; that tick is marked. titles: what the two are called, instead of what was changed.
 
     Without a widget front end the same cell shows the picture of the last tick and a table.
-    Raises DagkitError if ``trace`` or ``beside`` is no Trace, ``interval`` is below 20, an answer is not among the
-    choices or ``titles`` are not two.
+    Raises DagkitError if ``trace`` or ``beside`` is no Trace, ``interval`` is below 20, ``tick`` no whole number, an
+    answer is not among the choices or ``titles`` are not two.
     """
     if not isinstance(trace, Trace):
-        raise DagkitError(f"play needs a Trace, not {shown(type(trace).__name__)}: write dk.play(dk.simulate(dag)).")
-    if interval is not None and (type(interval) is not int or interval < 20):
-        raise DagkitError("play: interval must be a whole number of milliseconds >= 20, "
-                          f"not {shown(repr(interval))}.")
+        raise DagkitError(f"play needs a Trace, not {shown(type(trace).__name__)}. Write dk.play(dk.simulate(dag)).")
     if predict is not None and not isinstance(predict, Prediction):
         predict = Prediction(predict, choices, answer, because)
     return Player(trace, beside=beside, titles=titles, prediction=predict, interval=interval, tick=tick)

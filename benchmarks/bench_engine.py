@@ -15,8 +15,9 @@ import random
 import sys
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from statistics import median
+from types import FrameType
 from typing import Any
 
 from bench_planning import lean_simpy
@@ -124,17 +125,55 @@ def scale_cells(n: int) -> Iterator[Cell]:
                taken["large"][0] / taken["small"][0], 7, "times")
 
 
-def simpy_cells(n: int) -> Iterator[Cell]:
-    """The whole simulator beside a model that knows durations and slots only."""
+def layered(n: int) -> dk.Scenario:
+    """Layers of 300 tasks with up to three upstreams each, 64 slots: nearly every tick moves a single task."""
     draw = random.Random(5)
     tasks = [dk.Task(f"t{i:06d}", sorted({f"t{draw.randrange((i // 300 - 1) * 300, i // 300 * 300):06d}"
                                           for _ in range(3)}) if i >= 300 else (), duration=draw.randint(1, 1000),
                      weight_rule="absolute") for i in range(n)]
     dag = dk.Dag("layered", tasks, max_active_tasks=64)
-    scenario = dk.Scenario(dag, executor=dk.LocalExecutor(parallelism=64, handover=0), config=dk.Config(parallelism=64))
+    return dk.Scenario(dag, executor=dk.LocalExecutor(parallelism=64, handover=0), config=dk.Config(parallelism=64))
+
+
+def simpy_cells(n: int) -> Iterator[Cell]:
+    """The whole simulator beside a model that knows durations and slots only."""
+    scenario = layered(n)
+    dag = scenario.dag
     assert dk.simulate(scenario).last_tick == 1 + lean_simpy(dag, 64)
     yield from beside("full simulator", f"{n:,} tasks, layered, 64 slots", lambda: play(scenario),
                       {"SimPy, lean model": (lambda: lean_simpy(dag, 64), 1.5)}, 3)
+
+
+def bytecodes(call: Callable[[], Any]) -> int:
+    """How many instructions of Python's virtual machine a call runs: the same on every machine, however busy."""
+    count = 0
+
+    def step(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return step
+
+    sys.settrace(step)
+    try:
+        call()
+    finally:
+        sys.settrace(None)
+    return count
+
+
+def bytecode_cells(n: int = 2_000) -> Iterator[Cell]:
+    """Why a ratio is what it is. Only Python's own instructions count, not the work of its built-in functions."""
+    many, runs = layered(n), many_runs(n)
+    lasting = [task.duration for task in many.dag]
+    calls: dict[tuple[str, str], Callable[[], Any]] = {
+        ("layered, 64 slots", "dagkit, whole simulate"): lambda: play(many),
+        ("layered, 64 slots", "dagkit, ticks alone"): ticks_only(many),
+        ("layered, 64 slots", "SimPy, lean model"): lambda: lean_simpy(many.dag, 64),
+        ("runs of 20", "dagkit, ticks alone"): ticks_only(runs),
+        ("a pool of 64", "bare dict and heap"): lambda: bare_loop(lasting, 64)}
+    for (case, whose), call in calls.items():
+        yield Cell("bytecodes a task", case, whose, bytecodes(call) / n, None, "ops")
 
 
 def naive_cells() -> Iterator[Cell]:
@@ -200,6 +239,7 @@ def cells(n: int = 100_000) -> Iterator[Cell]:
     yield from against_bare("airflow window", f"{n:,}", concurrent(n, "airflow"), n, 0.35, 400)
     yield from against_bare(f"{n // 20:,} runs of 20", f"{n:,}", many_runs(n), 500, 0.35, 400)
     yield from simpy_cells(n)
+    yield from bytecode_cells()
     yield from naive_cells()
     yield from memory_cells(5 * n)
     yield from explain_cells(5 * n)

@@ -27,7 +27,8 @@ from picture import picture
 
 HERE = Path(__file__).resolve().parent
 RESULTS, PICTURE = HERE / "results.json", HERE.parent / "docs" / "benchmarks.svg"
-ON_THEIR_OWN = ("bench_executors", "bench_latency", "bench_probe", "bench_claims", "bench_notebooks")
+ON_THEIR_OWN = ("bench_executors", "bench_latency", "bench_probe", "bench_claims", "bench_notebooks",
+                "bench_compiled")
 
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)

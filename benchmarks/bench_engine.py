@@ -132,7 +132,7 @@ def layered(n: int) -> dk.Scenario:
                                           for _ in range(3)}) if i >= 300 else (), duration=draw.randint(1, 1000),
                      weight_rule="absolute") for i in range(n)]
     dag = dk.Dag("layered", tasks, max_active_tasks=64)
-    return dk.Scenario(dag, executor=dk.LocalExecutor(parallelism=64, handover=0), config=dk.Config(parallelism=64))
+    return dk.Scenario(dag, executor=dk.LocalExecutor(handover=0), config=dk.Config(parallelism=64))
 
 
 def simpy_cells(n: int) -> Iterator[Cell]:

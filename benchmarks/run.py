@@ -20,6 +20,7 @@ from pathlib import Path
 
 import bench_design
 import bench_engine
+import bench_notebooks
 import bench_planning
 import bench_start
 from harness import Cell, show
@@ -27,8 +28,8 @@ from picture import picture
 
 HERE = Path(__file__).resolve().parent
 RESULTS, PICTURE = HERE / "results.json", HERE.parent / "docs" / "benchmarks.svg"
-ON_THEIR_OWN = ("bench_executors", "bench_latency", "bench_probe", "bench_claims", "bench_notebooks",
-                "bench_compiled")
+ON_THEIR_OWN = (["bench_executors"], ["bench_latency"], ["bench_probe"], ["bench_claims"], ["bench_notebooks", "--cells"],
+                ["bench_compiled"])
 
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -36,6 +37,7 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
 def cells(up_to: int) -> Iterator[Cell]:
     yield from bench_start.cells()
+    yield from bench_notebooks.players()
     yield from bench_design.cells()
     yield from bench_engine.cells(min(up_to, 100_000))
     yield from bench_planning.cells(tuple(n for n in SIZES if n <= up_to))
@@ -50,11 +52,11 @@ def main(quick: bool, up_to: int) -> None:
     about = {"python": platform.python_version(), "machine": "2 cores", "cells": [cell.to_json() for cell in found]}
     RESULTS.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     PICTURE.write_text(picture(about["cells"]), encoding="utf-8")
-    for name in ON_THEIR_OWN:
+    for name, *options in ON_THEIR_OWN:
         script = HERE / f"{name}.py"
         if script.exists():
             print(f"\n== {name}", flush=True)
-            sys.argv = [str(script)]
+            sys.argv = [str(script), *options]
             runpy.run_path(str(script), run_name="__main__")
 
 

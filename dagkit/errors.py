@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from os.path import commonprefix
 
 
 class DagkitError(ValueError):
@@ -85,12 +86,17 @@ def nearest(name: object, known: Iterable[object]) -> str:
 
     >>> nearest("trasnform", ["extract", "transform"])
     " Did you mean 'transform'?"
+    >>> nearest("retry", ["returns", "retries"]), nearest("slot", ["pool", "pool_slots"])
+    (" Did you mean 'retries'?", " Did you mean 'pool_slots'?")
     """
     if not isinstance(name, str) or len(name) > 100:
         return ""
     names = [k for k, _ in zip((k for k in known if isinstance(k, str)), range(2000), strict=False)]
-    close = difflib.get_close_matches(name, names, n=1)
-    return f" Did you mean '{shown(close[0])}'?" if close else ""
+    def alike(known: str) -> tuple[float, int]:          # of equals, the one that begins alike
+        return round(difflib.SequenceMatcher(None, known, name).ratio(), 6), len(commonprefix([known, name]))
+
+    close = difflib.get_close_matches(name, names, n=3) or [k for k in names if len(name) > 2 and name in k][:1]
+    return f" Did you mean '{shown(max(close, key=alike))}'?" if close else ""
 
 
 def choices(known: Iterable[object], limit: int = 8) -> str:

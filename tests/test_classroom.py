@@ -258,7 +258,7 @@ def test_the_hand_out_goes_by_keys_from_the_question_to_a_situation_and_back(bro
         assert room.locator(".ds-mount").inner_text() != before
         page.keyboard.press("2")
         assert room.locator(".ds-mount").inner_text() == before                   # pressed again: as it was prepared
-        page.keyboard.press("a")
+        page.keyboard.press("s")
         assert room.locator(".ds-right").count() == 1 and room.locator(".ds-reply:visible").count() >= 3
         assert room.locator(".ds-hands").all_inner_texts()[:2] == ["", "1 hand"]
     page.close()

@@ -72,7 +72,7 @@ def lost_worker() -> Demo:
         opening="Read the question. Hands for A, B, C. Ask those who said failed: who would have written that "
         "down? Then "
         "press `1`.",
-        closing="Back to the question, press `A`. To take home: Airflow learns of a death from silence. Between "
+        closing="Back to the question, press `S`. To take home: Airflow learns of a death from silence. Between "
         "death and "
         "timeout the truth is not in the database.", lesson=8)
 
@@ -112,7 +112,7 @@ def two_schedulers() -> Demo:
                     "schedulers rest on.", "skip_locked", caught, minutes=1.5),
         ],
         opening="Read the question. Hands for A, B, C. Most rooms say B. Then press `1` and let them try.",
-        closing="Back to the question, press `A`. To take home: reading and writing belong under one lock, and "
+        closing="Back to the question, press `S`. To take home: reading and writing belong under one lock, and "
         "skipping what "
         "is locked lets schedulers work side by side.", lesson=8)
 
@@ -150,7 +150,7 @@ def hints() -> Demo:
         ],
         opening="Read the question. Hands for A, B, C. Ask somebody who said A where the run is written down. "
         "Then press `1`.",
-        closing="Back to the question, press `A`. To take home: commit first, then hint; look now and then all "
+        closing="Back to the question, press `S`. To take home: commit first, then hint; look now and then all "
         "the same; "
         "guard each write.", lesson=9)
 

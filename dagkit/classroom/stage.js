@@ -39,7 +39,7 @@ function render({ model, el }) {
       tool("-", "A−", "Smaller", () => resize(-0.15)), tool("+", "A+", "Larger", () => resize(0.15)),
       ...(root.requestFullscreen ? [full] : [])),
     h("nav.ds-tabs", { "aria-label": "Situations" }, ...tabs), watch, mount,
-    h("p.ds-keys", {}, `Keys: 0 the question, 1 to ${situations.length} the situations, A the answer, F full screen, + and − the size. This is a model of Airflow 3; what it simplifies is in docs/fidelity.md.`));
+    h("p.ds-keys", {}, `Keys: 0 the question, 1 to ${situations.length} the situations, S the answer, F full screen, + and − the size. This is a model of Airflow 3; what it simplifies is in docs/fidelity.md.`));
   for (const one of root.querySelectorAll("button")) one.setAttribute("data-lm-suppress-shortcuts", "true");
 
   function question() {
@@ -57,7 +57,7 @@ function render({ model, el }) {
       return h("li", {}, button, reply);
     }));
     const show = h("button.ds-show", { type: "button", "data-lm-suppress-shortcuts": "true", onclick: answer },
-      h("kbd", {}, "A"), answered ? "Hide the answer" : "Show the answer");
+      h("kbd", {}, "S"), answered ? "Hide the answer" : "Show the answer");
     mount.replaceChildren(h("div.ds-ask", {}, h("p.ds-text", {}, ask.text), list, show));
   }
   function told(n) { return hands[n] ? `${hands[n]} ${hands[n] === 1 ? "hand" : "hands"}` : ""; }
@@ -105,7 +105,7 @@ function render({ model, el }) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
     const key = event.key.toLowerCase();
     const act = /^[0-9]$/.test(key) ? () => go(Number(key))
-      : { a: answer, f: fullscreen, "+": () => resize(0.15), "=": () => resize(0.15), "-": () => resize(-0.15) }[key];
+      : { s: answer, f: fullscreen, "+": () => resize(0.15), "=": () => resize(0.15), "-": () => resize(-0.15) }[key];
     if (!act) return;
     event.preventDefault();
     event.stopPropagation();

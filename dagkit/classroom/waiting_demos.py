@@ -45,7 +45,7 @@ def stall() -> Demo:
         opening="Read the question. Hands for A, B, C; click an answer once per hand. Do not tell yet. Let two "
         "people who "
         "disagree say why. Then press `1`.",
-        closing="Back to the question, press `A`. One sentence to take home: scheduled, look at limits; queued, "
+        closing="Back to the question, press `S`. One sentence to take home: scheduled, look at limits; queued, "
         "look at "
         "workers; and know the exceptions.", lesson=5)
 
@@ -86,7 +86,7 @@ def _flood() -> Demo:
         opening="Read the question twice, it has many numbers. Hands for A, B, C. Ask somebody who said A what "
         "the report "
         "would need at tick 11. Then press `1`.",
-        closing="Back to the question, press `A`. To take home: brake a catchup before you switch it on. A pool "
+        closing="Back to the question, press `S`. To take home: brake a catchup before you switch it on. A pool "
         "for what is "
         "shared, max_active_runs for what a whole run holds.", lesson=5)
 
@@ -123,7 +123,7 @@ def _sensors() -> Demo:
         ],
         opening="Read the question. Hands for A, B, C. If many say B, ask what a sleeping process gives back. "
         "Then press `1`.",
-        closing="Back to the question, press `A`. To take home: waiting in a place is work to the scheduler. Count the "
+        closing="Back to the question, press `S`. To take home: waiting in a place is work to the scheduler. Count the "
         "sensors that poke in your own deployment.", lesson=5)
 
 

@@ -23,7 +23,7 @@ Verdict = tuple[str, str] | None
 """What is wrong and a hint; None if all is right."""
 Work = Callable[[], Verdict]
 
-MOST_SECONDS = 40.0
+MOST_SECONDS = 20.0
 """The longest check. Only what counts no steps gets there (sleeping, waiting, one huge sum): others are stopped before."""
 MORE_MEMORY = 2**31
 """Bytes a check may take beyond what the notebook holds."""

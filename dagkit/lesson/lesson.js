@@ -23,7 +23,7 @@ function question(section, answered) {
   const sure = radios("How sure are you?", `${name}-sure`, SURE.map((s) => ({ value: s, label: s })), () => {});
   sure.classList.add("dl-row");
   sure.prepend(h("span", { "aria-hidden": true }, "How sure?"));
-  const commit = h("button.dl-primary", { type: "submit", disabled: true }, withReplies ? "Commit to it" : "Keep my answer");
+  const commit = h("button.dl-primary", { type: "submit", disabled: true, title: "Choose an answer first" }, withReplies ? "Commit to it" : "Keep my answer");
   const skip = h("button", { type: "button", onclick: () => answer(null) }, "Skip");
   const reply = h("div", { role: "status" });
   const form = h("form", { onsubmit: (event) => { event.preventDefault(); answer(checked(options)); } },
@@ -33,12 +33,16 @@ function question(section, answered) {
   section.querySelector(".dl-choices").append(form, reply);
 
   function checked(group) { return group.querySelector("input:checked")?.value ?? null; }
-  function ready() { commit.disabled = false; }
+  function ready() { commit.disabled = false; commit.title = ""; }
 
   function answer(choice) {
     const how = checked(sure);
     for (const control of form.querySelectorAll("input, button")) control.disabled = true;
     commit.hidden = skip.hidden = true;
+    for (const mine of form.querySelectorAll("input:checked")) {
+      mine.parentElement.classList.add("dl-mine");
+      if (options.contains(mine)) mine.parentElement.append(h("span.dl-note", {}, "(your answer)"));
+    }
     if (choice !== null) answered(section.dataset.name, { choice, sure: how });
     if (!withReplies) reply.append(h("p.dl-note", {}, choice === null ? "Skipped." : "Kept. It comes back at the end."));
     else tell(choice, how);

@@ -801,8 +801,8 @@ function feedback({ answer, because }, predicted) {
 
 /** After the end: the prediction, then both verdicts (on each future) and why they can differ. */
 function verdictPanel(replays, beside, prediction, predicted) {
-  const box = (title, good, word) => h(`div.dk-judge${good ? ".dk-good" : ".dk-bad"}`, {},
-    h("span.dk-note", {}, title), h("b", {}, `${good ? "✓" : "✗"} ${word}`));
+  const box = (title, good, word) => h(`div.dk-judge${word === "running" ? "" : good ? ".dk-good" : ".dk-bad"}`, {},
+    h("span.dk-note", {}, title), h("b", {}, `${word === "running" ? "…" : good ? "✓" : "✗"} ${word}`));
   const ends = replays.map(({ last_tick, verdict: { run_state, good, any_failed, text } }, i) => h("div.dk-end", {},
     ...(beside ? [h("p", {}, h("b", {}, `${ORDER[i]}: ${beside.titles[i]}`), `, last change at tick ${last_tick}`)]
       : []),

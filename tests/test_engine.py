@@ -541,3 +541,12 @@ def test_refusals_name_the_object_the_value_and_the_way_out(sentence: str) -> No
     with pytest.raises(dk.DagkitError, match=re.escape(sentence)) as refusal:
         REFUSALS[sentence]()
     assert "\n" not in str(refusal.value)
+
+
+def test_a_window_that_held_all_rows_is_no_reason_to_warn():
+    """The more important of two becomes scheduled last: the place of the other in the walk is void, not a row unseen."""
+    dag = dk.Dag("d", [dk.Task("light", duration=2), dk.Task("heavy", priority_weight=5)])
+    trace = dk.simulate(dag, config=dk.Config(pacing="airflow", max_tis_per_query=2))
+    assert [w for w in trace.warnings if "max_tis_per_query" in w] == []
+    less = dk.simulate(dag, config=dk.Config(pacing="airflow", max_tis_per_query=1))
+    assert [w for w in less.warnings if "max_tis_per_query" in w]

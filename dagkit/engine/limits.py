@@ -233,6 +233,17 @@ def park(sim: Sim, head: Head, gate: Gate) -> None:
         gate.limit.first_refused = sim.now
 
 
+def first(limits: Limits) -> Head | None:
+    """The head that comes first in the walk; void keys before it are dropped."""
+    walk, standing = limits.walk, limits.standing
+    while walk:
+        head = standing.get(walk[0])
+        if head is not None and head.gate is None:
+            return head
+        heappop(walk)
+    return None
+
+
 def call(limits: Limits, gate: Gate) -> None:
     """The first head parked at a gate joins the walk on behalf of all that are parked there."""
     keys, standing = gate.keys, limits.standing

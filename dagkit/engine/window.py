@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from ..states import QUEUED, SCHEDULED
-from .limits import Gate, Head, Limits, call, park, paused_gate, place
+from .limits import Gate, Head, Limits, call, first, park, paused_gate, place
 from .order import MASK
 from .selection import Key, Row, hidden, max_tis, select
 
@@ -22,7 +22,7 @@ def admit(sim: Sim) -> list[int]:
     _reopen(limits)
     size = max_tis(config.max_tis_per_query, config.parallelism * config.schedulers, limits.used("parallelism"),
                    _open_slots(sim))
-    if size <= 0 or not limits.walk:
+    if size <= 0 or first(limits) is None:
         return []
     queued = _from_one_head(sim, size)
     if not queued:
@@ -31,7 +31,7 @@ def admit(sim: Sim) -> list[int]:
         table.put_back(set(queued))
     for ti in queued:
         sim.state[ti] = QUEUED
-    if queued and limits.walk:
+    if queued and first(limits) is not None:
         sim.calendar.look[sim.now + 1]        # the next loop looks at what the window left out
         if size == config.max_tis_per_query and sim.window_cut is None:
             sim.window_cut = sim.now
@@ -44,8 +44,8 @@ def _from_one_head(sim: Sim, size: int) -> list[int]:
     The rows behind them ask for the same and would be refused, so they need not be read. [] where this does not hold.
     """
     limits = sim.limits
-    head = limits.standing.get(limits.walk[0])
-    if len(limits.walk) > 1 or head is None or head.gate is not None or paused_gate(sim, head) is not None:
+    head = first(limits)
+    if len(limits.walk) > 1 or head is None or paused_gate(sim, head) is not None:
         return []
     via = head.via
     if via is not None and via.keys:

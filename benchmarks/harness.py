@@ -47,7 +47,7 @@ class Cell:
 
     def __str__(self) -> str:
         goal = f"{'>=' if self.upwards else '<='} {self.goal:<7,.4g}" if self.goal is not None else " " * 10
-        return (f"{self.what:<36}{self.case:<36}{self.peer:<24}{self.value:>10,.3g} {self.unit:<6}{goal}"
+        return (f"{self.what:<44}{self.case:<36}{self.peer:<24}{self.value:>10,.3g} {self.unit:<6}{goal}"
                 f"{ {True: 'met', False: 'missed', None: 'told'}[self.met]:<8}spread {self.spread:.0%}")
 
     def to_json(self) -> dict[str, Any]:

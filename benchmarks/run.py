@@ -1,9 +1,10 @@
 """All benchmarks in turn: ``make bench``. One table of figures beside their goals, also as JSON and as a picture.
 
-    python benchmarks/run.py [--quick | --up-to TASKS]
+    python benchmarks/run.py [--quick | --up-to TASKS | --only PART]
 
 --quick stops at 10,000 tasks and keeps nothing: a look, not a result. --up-to leaves out planning on larger Dags (a
-million tasks take a few minutes and 8 GB). The table is kept in benchmarks/results.json and drawn as
+million tasks take a few minutes and 8 GB). --only measures one part anew, "engine" say, and puts its figures in the
+place of the old. The table is kept in benchmarks/results.json and drawn as
 docs/benchmarks.svg, both written when it is complete. Then the benchmarks that need a database or describe a model of
 their own print what they find. An interrupt stops at once; an incomplete table is not kept.
 """
@@ -15,7 +16,7 @@ import json
 import platform
 import runpy
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import bench_design
@@ -35,24 +36,31 @@ ON_THEIR_OWN = (["bench_executors"], ["bench_latency"], ["bench_probe"], ["bench
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
 
-def cells(up_to: int) -> Iterator[Cell]:
-    yield from bench_start.cells()
-    yield from bench_notebooks.players()
-    yield from bench_design.cells()
-    yield from bench_engine.cells(min(up_to, 100_000))
-    yield from bench_planning.cells(tuple(n for n in SIZES if n <= up_to))
+PARTS: dict[str, Callable[[int], Iterator[Cell]]] = {
+    "start": lambda _: bench_start.cells(),
+    "notebooks": lambda _: bench_notebooks.players(),
+    "design": lambda _: bench_design.cells(),
+    "engine": lambda up_to: bench_engine.cells(min(up_to, 100_000)),
+    "planning": lambda up_to: bench_planning.cells(tuple(n for n in SIZES if n <= up_to)),
+}
 
 
-def main(quick: bool, up_to: int) -> None:
-    found = show(cells(10_000 if quick else up_to))
+def main(quick: bool, up_to: int, only: str | None) -> None:
+    parts = [only] if only else list(PARTS)
+    found = show(cell for part in parts for cell in PARTS[part](10_000 if quick else up_to))
     goals = [cell.met for cell in found if cell.met is not None]
     print(f"\n{sum(goals)} of {len(goals)} goals met")
     if quick:
         return
-    about = {"python": platform.python_version(), "machine": "2 cores", "cells": [cell.to_json() for cell in found]}
+    told = [cell.to_json() for cell in found]
+    if only:
+        anew = {(cell["what"], cell["case"], cell["peer"]): cell for cell in told}
+        kept = json.loads(RESULTS.read_text(encoding="utf-8"))["cells"]
+        told = [anew.get((cell["what"], cell["case"], cell["peer"]), cell) for cell in kept]
+    about = {"python": platform.python_version(), "machine": "2 cores", "cells": told}
     RESULTS.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     PICTURE.write_text(picture(about["cells"]), encoding="utf-8")
-    for name, *options in ON_THEIR_OWN:
+    for name, *options in () if only else ON_THEIR_OWN:
         script = HERE / f"{name}.py"
         if script.exists():
             print(f"\n== {name}", flush=True)
@@ -64,9 +72,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Figures beside their goals.")
     parser.add_argument("--quick", action="store_true", help="stop at 10,000 tasks, keep nothing")
     parser.add_argument("--up-to", type=int, default=SIZES[-1], metavar="TASKS", help="no planning on larger Dags")
+    parser.add_argument("--only", choices=PARTS, help="measure one part anew")
     given = parser.parse_args()
     try:
-        main(given.quick, given.up_to)
+        main(given.quick, given.up_to, given.only)
     except KeyboardInterrupt:
         print("stopped")
         sys.exit(130)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from os.path import commonprefix
 
 
 class DagkitError(ValueError):
@@ -93,7 +92,8 @@ def nearest(name: object, known: Iterable[object]) -> str:
         return ""
     names = [k for k, _ in zip((k for k in known if isinstance(k, str)), range(2000), strict=False)]
     def alike(known: str) -> tuple[float, int]:          # of equals, the one that begins alike
-        return round(difflib.SequenceMatcher(None, known, name).ratio(), 6), len(commonprefix([known, name]))
+        same = [x == y for x, y in zip(known, name, strict=False)]
+        return round(difflib.SequenceMatcher(None, known, name).ratio(), 6), [*same, False].index(False)
 
     close = difflib.get_close_matches(name, names, n=3) or [k for k in names if len(name) > 2 and name in k][:1]
     return f" Did you mean '{shown(max(close, key=alike))}'?" if close else ""

@@ -37,6 +37,7 @@ open_dags: ContextVar[tuple[Dag, ...]] = ContextVar("open_dags", default=())
 """Dags whose ``with`` block is open, per thread; a Task made meanwhile joins the innermost."""
 TICKS = "Give a number of ticks."
 NO_LIMIT = "Leave it out for no limit."
+NOTHING: tuple[str, ...] = ()
 put = object.__setattr__
 """Sets an attribute past ``Task.__setattr__``, which is there for everybody else."""
 
@@ -184,18 +185,20 @@ class Task:
             raise DagkitError(f"class {cls.__name__}: it cannot set task_id or upstream. Give them to each task.")
 
     if not TYPE_CHECKING:                                 # type checkers read the fields above
-        def __init__(self, task_id, *unnamed, upstream=(), **given):
+        def __init__(self, task_id, *unnamed, upstream=NOTHING, **given):
             if type(task_id) is not str and type(task_id := plain(task_id)) is not str:
                 raise DagkitError(f"task id {quoted(task_id)}: an id must be text (str), not {kind_of(task_id)}. "
                                   "Put it in quotes.")
             if not task_id:
                 raise DagkitError("task id '': an id must not be empty. Give the task a name.")
-            if unnamed:                                   # Task("b", "a") means upstream="a"
-                upstream = _only(task_id, unnamed, upstream)
+            if unnamed:                                   # Task("b", "a")
+                if len(unnamed) > 1 or upstream is not NOTHING:
+                    raise _too_many(task_id, unnamed, upstream)
+                upstream = unnamed[0]
             if self._of_class:
                 given = {**self._of_class, **given}
             put(self, "task_id", task_id)                 # only what is given is kept in a task; see ``declared``
-            put(self, "upstream", upstream_ids(task_id, upstream))
+            put(self, "upstream", upstream if upstream is NOTHING else upstream_ids(task_id, upstream))
             if given:
                 _take(self, given)
             block = open_dags.get()
@@ -278,27 +281,24 @@ def _as_tasks(other: Any, task: Task) -> Sequence[Task]:
     return found
 
 
-def _only(task_id: str, unnamed: tuple[Any, ...], upstream: Any) -> Any:
-    """The one value after the id that needs no name: what the task waits for."""
+def _too_many(task_id: str, unnamed: tuple[Any, ...], upstream: Any) -> DagkitError:
     if len(unnamed) > 1:
-        raise DagkitError(f"task '{shown(task_id)}': after the id and what it waits for every value needs its "
-                          f"name, and {quoted(unnamed[1])} has none. Write duration={quoted(unnamed[1])}, or "
-                          "put several upstreams in a list.")
-    if upstream.__class__ is not tuple or upstream:
-        raise DagkitError(f"task '{shown(task_id)}': upstream is given twice, as {quoted(unnamed[0])} and as "
-                          f"{quoted(upstream)}. Write upstream=['a', 'b'] for both.")
-    return unnamed[0]
+        return DagkitError(f"task '{shown(task_id)}': after the id and what it waits for every value needs its name, and "
+                           f"{quoted(unnamed[1])} has none. Write duration={quoted(unnamed[1])}, or put several upstreams "
+                           "in a list.")
+    return DagkitError(f"task '{shown(task_id)}': upstream is given twice, as {quoted(unnamed[0])} and as "
+                       f"{quoted(upstream)}. Write upstream=['a', 'b'] for both.")
 
 
 def _take(task: Task, given: Mapping[str, Any]) -> None:
     """Check and keep the keywords given."""
-    takes = Task.takes
+    takes, task_id = Task.takes, task.task_id
     for name, value in given.items():
-        if name not in takes:
+        known = takes.get(name)
+        if known is None:
             raise unknown(task.task_id, name)
-        default, take, _ = takes[name]
-        if value is not default or name in task._of_class:
-            put(task, name, take(task.task_id, name, value))
+        if value is not known.default or name in task._of_class:
+            put(task, name, known.take(task_id, name, value))
     if "expand" in given or "is_teardown" in given:
         _settle(task)
 

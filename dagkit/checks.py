@@ -19,6 +19,8 @@ HUGE = 2**63
 """Whole-number settings end below this, as they would in any database."""
 UNPRINTABLE = 10**4000
 """Durations end below this: Python neither prints nor reads integers much longer."""
+NUMPY_BOOLS = ("bool", "bool_")
+"""numpy's name for its own truth values, since version 2 and before."""
 
 
 def whole(who: str, name: str, value: Any, low: int, *, none: bool = False, unit: str = "") -> None:
@@ -78,15 +80,15 @@ def names(who: str, name: str, value: Any) -> tuple[str, ...]:
 
 
 def plain(value: Any) -> Any:
-    """A number as Python's own int or float: numpy's scalars cannot be written as JSON. Anything else stays what it is.
+    """A number, text or truth value of numpy as Python's own, which can be written as JSON. All else stays what it is.
 
     >>> plain(3), plain(2.5), plain("3")
     (3, 2.5, '3')
     """
-    if not hasattr(value, "dtype") or not isinstance(value, Real):
+    if not hasattr(value, "dtype") or not (isinstance(value, (Real, str)) or type(value).__name__ in NUMPY_BOOLS):
         return value
-    item: Any = value.item()  # type: ignore[attr-defined]
-    return item if type(item) in (int, float) else float(item)
+    item: Any = value.item()
+    return item if type(item) in (int, float, bool, str) else float(item)
 
 
 def plain_fields(declared: Any) -> None:

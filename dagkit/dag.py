@@ -24,6 +24,7 @@ from .task import (
     Task,
     detached,
     is_number,
+    kept_by,
     kind_of,
     mapped_over,
     open_dags,
@@ -33,6 +34,9 @@ from .task import (
     upstream_ids,
 )
 
+OPTIONS = ("max_active_tasks", "max_active_runs", "fail_fast", "dagrun_timeout", "max_consecutive_failed_dag_runs",
+           "groups", "assets")
+"""The parameters of a Dag besides its id and its tasks."""
 _AIRFLOW_ID = re.compile(r"[\w.-]{1,250}\Z")
 _MAPPED = re.compile(r"\[\d+\]\Z")   # an instance of a mapped task, made by planning.expand
 
@@ -55,22 +59,25 @@ class Dag:
     dagkit.errors.CycleError: cycle: a -> b -> a
     """
 
+    closed = False                                        # True once it is built
+
     def __init__(
         self, dag_id: str, tasks: Iterable[Task] = (), *, max_active_tasks: int = 16, max_active_runs: int = 16,
         fail_fast: bool = False, dagrun_timeout: float | None = None, max_consecutive_failed_dag_runs: int = 0,
         groups: Mapping[str, Mapping[str, Any]] | None = None, assets: Any = (),
+        **unknown: Any,
     ):
-        if type(dag_id) is not str or not dag_id:
-            raise DagkitError(f"Dag id must be non-empty text, not {quoted(dag_id)}. Put a name in quotes.")
+        for name in unknown:
+            raise DagkitError(f"Dag '{shown(dag_id)}': parameter '{shown(name)}' is unknown.{nearest(name, OPTIONS)} "
+                              f"Known: {choices(OPTIONS)}.")
         self.dag_id = dag_id
         self.max_active_tasks = max_active_tasks
         self.max_active_runs = max_active_runs
         self.fail_fast = fail_fast
         self.dagrun_timeout = dagrun_timeout
         self.max_consecutive_failed_dag_runs = max_consecutive_failed_dag_runs
-        self.groups = _groups(f"Dag '{shown(dag_id)}'", groups)
-        self.assets = upstream_ids(dag_id, assets, "assets", "Dag")
-        self.closed = False
+        self.groups: Mapping[str, Mapping[str, Any]] = groups  # type: ignore[assignment]  # None until it is checked
+        self.assets = assets
         self._tasks: dict[str, Task] = {}
         self._graph: Graph | None = None
         self._check()
@@ -91,10 +98,16 @@ class Dag:
             self.close()
 
     def _check(self) -> None:
+        self.dag_id = plain(self.dag_id)
+        if type(self.dag_id) is not str or not self.dag_id:
+            raise DagkitError(f"Dag id must be non-empty text, not {quoted(self.dag_id)}. Put a name in quotes.")
         who = f"Dag '{shown(self.dag_id)}'"
+        self.groups = _groups(who, self.groups)
+        self.assets = upstream_ids(self.dag_id, self.assets, "assets", "Dag")
         for name, low in (("max_active_tasks", 1), ("max_active_runs", 1), ("max_consecutive_failed_dag_runs", 0)):
             setattr(self, name, plain(getattr(self, name)))
             whole(who, name, getattr(self, name), low)
+        self.fail_fast = plain(self.fail_fast)
         flag(who, "fail_fast", self.fail_fast)
         timeout = self.dagrun_timeout
         if timeout is not None and not (is_number(timeout) and timeout > 0):
@@ -102,7 +115,22 @@ class Dag:
                               "Give a number of ticks.")
         self.dagrun_timeout = plain(timeout)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Once the Dag is built its parameters are as fixed as its tasks."""
+        if self.closed and (name in OPTIONS or name == "dag_id"):
+            raise DagkitError(f"Dag '{shown(self.dag_id)}': it is already built, so {name} is fixed. Give it when you "
+                              f"declare the Dag: Dag(..., {name}=...).")
+        put(self, name, value)
+
+    def __reduce__(self) -> Any:
+        """A copy (by pickle or copy) has tasks of its own, and is built if this one is."""
+        tasks = [(t.task_id, kept_by(t), type(t)) for t in self]
+        return _rebuilt, (type(self), self.dag_id, self.options(), tasks, self.closed)
+
     def __enter__(self) -> Dag:
+        if self.closed:
+            raise DagkitError(f"Dag '{shown(self.dag_id)}': it is already built, so `with` cannot open it again. Declare "
+                              "all its tasks in one block, or build another: Dag('new', [*dag, Task('more')]).")
         open_dags.set((*open_dags.get(), self))
         return self
 
@@ -114,6 +142,9 @@ class Dag:
             self.close()
 
     def _add(self, task: Task) -> None:
+        if self.closed:
+            raise DagkitError(f"Dag '{shown(self.dag_id)}': it is already built, so task '{shown(task.task_id)}' comes "
+                              "too late. Declare it before the Dag is closed.")
         if task.task_id in self._tasks:
             if self._tasks[task.task_id] is task:
                 return
@@ -125,6 +156,7 @@ class Dag:
         """Check the whole Dag and freeze its shape. Called for you by ``Dag(...)`` and by leaving ``with``."""
         if self.closed:
             return self
+        self._check()                                      # what was set since then, too
         self._map_groups()
         self._check_rules(self.graph)                      # compiling the graph checks it
         self.closed = True
@@ -246,9 +278,15 @@ class Dag:
 
     def options(self) -> dict[str, Any]:
         """The Dag-level parameters, as ``Dag(...)`` takes them."""
-        return {name: getattr(self, name) for name in (
-            "max_active_tasks", "max_active_runs", "fail_fast", "dagrun_timeout", "max_consecutive_failed_dag_runs",
-            "groups", "assets")}
+        return {name: getattr(self, name) for name in OPTIONS}
+
+
+def _rebuilt(kind: type[Dag], dag_id: str, options: Mapping[str, Any], tasks: Iterable[tuple[Any, ...]],
+             closed: bool) -> Dag:
+    dag = kind(dag_id, **options)
+    for task in tasks:
+        dag._add(detached(*task))
+    return dag.close() if closed else dag
 
 
 def _groups(who: str, given: Any) -> dict[str, dict[str, str | int]]:
@@ -263,7 +301,7 @@ def _groups(who: str, given: Any) -> dict[str, dict[str, str | int]]:
         if not isinstance(over, Mapping) or not over:
             raise DagkitError(f"{who}: group '{shown(name)}' must map argument names to an upstream id, a list "
                               f"or a length, not {quoted(over)}. Write {{'x': 'list_files'}}.")
-        groups[name] = mapped_over(f"{who}: group '{shown(name)}'", "", over)
+        groups[plain(name)] = mapped_over(f"{who}: group '{shown(name)}'", "", over)
     return groups
 
 

@@ -10,8 +10,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
-from .checks import HUGE, is_number, plain
-from .errors import DagkitError, quoted, shown
+from .checks import HUGE, MOST, is_number, plain
+from .errors import DagkitError, choices, nearest, quoted, shown
+from .trigger_rules import check as check_rule
 
 T = TypeVar("T")
 Take = Callable[[str, str, Any], Any]
@@ -19,7 +20,7 @@ Take = Callable[[str, str, Any], Any]
 Kind = tuple[str, Callable[[Any], bool]]
 """What a value must be, in words and as a test."""
 
-
+WEIGHT_RULES = ("downstream", "upstream", "absolute")
 REQUIRED: Any = inspect.Parameter.empty
 
 
@@ -73,6 +74,37 @@ def one_of(*names: str) -> Kind:
 TEXT: Kind = ("text", lambda v: type(v) is str and v != "")
 TEXT_OR_NONE: Kind = ("text or None", lambda v: v is None or (type(v) is str and v != ""))
 FLAG: Kind = ("True or False", lambda v: type(v) is bool)
+
+
+def trigger_rule_of(task_id: str, name: str, value: Any) -> Any:
+    check_rule(value, f"task '{shown(task_id)}'")
+    return plain(value)
+
+
+def weight_rule_of(task_id: str, name: str, value: Any) -> Any:
+    if not isinstance(value, str) or value not in WEIGHT_RULES:
+        raise DagkitError(f"task '{shown(task_id)}': weight_rule '{shown(value)}' is unknown."
+                          f"{nearest(value, WEIGHT_RULES)} Known: {choices(WEIGHT_RULES)}.")
+    return plain(value)
+
+
+def kind_of(value: object) -> str:
+    return "None" if value is None else type(value).__name__
+
+
+def length_of(value: Any, what: str) -> int:
+    """How many items are mapped over: a list, or how long it is."""
+    length = len(value) if isinstance(value, (list, tuple)) else plain(value)
+    if type(length) is not int or length < 0:
+        raise DagkitError(f"{what} must be a list or its length (a whole number >= 0), not {quoted(value)}. "
+                          "Give the number of items.")
+    if length > MOST:
+        raise DagkitError(f"{what} must be no longer than {MOST}, not {quoted(length)}. Map over a shorter list.")
+    return length
+
+
+def returns_of(task_id: str, name: str, value: Any) -> Any:
+    return length_of(value, f"task '{shown(task_id)}': returns")
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter,))

@@ -7,21 +7,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from . import trigger_rules
 from .checks import MOST, UNPRINTABLE, plain
 from .checks import is_number as is_number
 from .errors import DagkitError, choices, nearest, quoted, shown
-from .parameters import FLAG, TEXT, TEXT_OR_NONE, Parameter, declared, must_be, number, one_of, parameter, whole
+from .parameters import (
+    FLAG,
+    TEXT,
+    TEXT_OR_NONE,
+    Parameter,
+    declared,
+    kind_of,
+    length_of,
+    must_be,
+    number,
+    one_of,
+    parameter,
+    returns_of,
+    trigger_rule_of,
+    weight_rule_of,
+    whole,
+)
+from .parameters import WEIGHT_RULES as WEIGHT_RULES
 from .waits import Wait
 
 if TYPE_CHECKING:
     from .dag import Dag
 
-WEIGHT_RULES = ("downstream", "upstream", "absolute")
 open_dags: ContextVar[tuple[Dag, ...]] = ContextVar("open_dags", default=())
 """Dags whose ``with`` block is open, per thread; a Task made meanwhile joins the innermost."""
 TICKS = "Give a number of ticks."
 NO_LIMIT = "Leave it out for no limit."
+NOTHING: tuple[str, ...] = ()
 put = object.__setattr__
 """Sets an attribute past ``Task.__setattr__``, which is there for everybody else."""
 
@@ -41,27 +57,12 @@ def upstream_ids(task_id: str, given: Any, what: str = "upstream", kind: str = "
                           f"Write {what}=['a', 'b'].")
     elif isinstance(given, (set, frozenset)):              # an order that is the same on every machine
         given = sorted(given, key=lambda u: u.task_id if isinstance(u, Task) else str(u))
-    ids = tuple([u.task_id if isinstance(u, Task) else u for u in given])
+    ids = tuple([u.task_id if isinstance(u, Task) else plain(u) for u in given])
     for u in ids:
         if type(u) is not str:
             raise DagkitError(f"{kind} '{shown(task_id)}': {what} {quoted(u)} must be text (str), not {kind_of(u)}. "
                               "Put it in quotes.")
     return ids
-
-
-def kind_of(value: object) -> str:
-    return "None" if value is None else type(value).__name__
-
-
-def length_of(value: Any, what: str) -> int:
-    """How many items are mapped over: a list, or how long it is."""
-    length = len(value) if isinstance(value, (list, tuple)) else plain(value)
-    if type(length) is not int or length < 0:
-        raise DagkitError(f"{what} must be a list or its length (a whole number >= 0), not {quoted(value)}. "
-                          "Give the number of items.")
-    if length > MOST:
-        raise DagkitError(f"{what} must be no longer than {MOST}, not {quoted(length)}. Map over a shorter list.")
-    return length
 
 
 def mapped_over(who: str, what: str, given: Mapping[str, Any]) -> dict[str, str | int]:
@@ -73,7 +74,7 @@ def mapped_over(who: str, what: str, given: Mapping[str, Any]) -> dict[str, str 
     for name in given:
         if not isinstance(name, str):
             raise DagkitError(f"{who}{what}: the argument name {quoted(name)} must be text. Put it in quotes.")
-    over = {name: source if isinstance(source, str) else source.task_id if isinstance(source, Task)
+    over = {plain(name): plain(source) if isinstance(source, str) else source.task_id if isinstance(source, Task)
             else length_of(source, f"{who}{what}[{quoted(name)}]") for name, source in given.items()}
     width = math.prod(source for source in over.values() if isinstance(source, int))
     if width > MOST:
@@ -84,22 +85,6 @@ def mapped_over(who: str, what: str, given: Mapping[str, Any]) -> dict[str, str 
 
 def _names(task_id: str, name: str, value: Any) -> Any:
     return value if value is None else upstream_ids(task_id, value, name)
-
-
-def _trigger_rule(task_id: str, name: str, value: Any) -> Any:
-    trigger_rules.check(value, f"task '{shown(task_id)}'")
-    return value
-
-
-def _weight_rule(task_id: str, name: str, value: Any) -> Any:
-    if not isinstance(value, str) or value not in WEIGHT_RULES:
-        raise DagkitError(f"task '{shown(task_id)}': weight_rule '{shown(value)}' is unknown."
-                          f"{nearest(value, WEIGHT_RULES)} Known: {choices(WEIGHT_RULES)}.")
-    return value
-
-
-def _returns(task_id: str, name: str, value: Any) -> Any:
-    return length_of(value, f"task '{shown(task_id)}': returns")
 
 
 def _expand(task_id: str, name: str, value: Any) -> Any:
@@ -137,6 +122,9 @@ class Task:
     outlets: names of the assets it updates when it succeeds (``Dag(assets=...)`` waits for them).
     latest_only: skips what directly follows it in every run but the latest (LatestOnlyOperator).
 
+    A parameter set later is checked as if it had been declared so; once its Dag is built nothing of a task changes.
+    What a subclass sets in its body (``class Query(Task): pool = "db"``) is given to each of its tasks.
+
     Raises DagkitError naming the task, the rule and the value found.
 
     >>> Task("load", upstream="extract", duration=3)
@@ -159,10 +147,10 @@ class Task:
         "Write True for a delay that doubles."), default=False)
     max_retry_delay: Any = parameter(must_be(number(0, none=True), TICKS), default=None)
     execution_timeout: Any = parameter(must_be(number(0, none=True, strict=True), TICKS), default=None)
-    trigger_rule: str = parameter(_trigger_rule, default="all_success")
+    trigger_rule: str = parameter(trigger_rule_of, default="all_success")
     priority_weight: int = parameter(must_be(
         ("a whole number", lambda v: type(v) is int and abs(v) < UNPRINTABLE), "Round it."), default=1)
-    weight_rule: str = parameter(_weight_rule, default="downstream")
+    weight_rule: str = parameter(weight_rule_of, default="downstream")
     queue: str = parameter(must_be(TEXT, "Name the queue that workers listen to."), default="default")
     executor: str | None = parameter(must_be(TEXT_OR_NONE, "Name an executor of the scenario."), default=None)
     max_active_tis_per_dag: int | None = parameter(must_be(whole(1, none=True), NO_LIMIT), default=None)
@@ -177,7 +165,7 @@ class Task:
     is_teardown: bool = parameter(must_be(FLAG), default=False)
     on_failure_fail_dagrun: bool = parameter(must_be(FLAG), default=False)
     empty: bool = parameter(must_be(FLAG), default=False)
-    returns: Any = parameter(_returns, default=None)
+    returns: Any = parameter(returns_of, default=None)
     expand: Any = parameter(_expand, default=None)
     task_group: str | None = parameter(must_be(TEXT_OR_NONE, "Name one of Dag(groups=...)."), default=None)
     wait: Any = parameter(must_be(
@@ -188,20 +176,29 @@ class Task:
 
     takes: ClassVar[Mapping[str, Parameter]]
     _dag: ClassVar[Dag | None] = None                     # the Dag it was built in, set in the task when it is
+    _of_class: ClassVar[Mapping[str, Any]] = {}           # what the body of a subclass gives to each of its tasks
+
+    def __init_subclass__(cls) -> None:
+        cls._of_class = {name: value for name in PARAMETERS if name != "task_id"
+                         and (value := getattr(cls, name)) is not Task.takes[name].default}
+        if "upstream" in cls._of_class or "task_id" in vars(cls):
+            raise DagkitError(f"class {cls.__name__}: it cannot set task_id or upstream. Give them to each task.")
 
     if not TYPE_CHECKING:                                 # type checkers read the fields above
-        def __init__(self, task_id, upstream=(), *unnamed, **given):
-            if type(task_id) is not str:
+        def __init__(self, task_id, *unnamed, upstream=NOTHING, **given):
+            if type(task_id) is not str and type(task_id := plain(task_id)) is not str:
                 raise DagkitError(f"task id {quoted(task_id)}: an id must be text (str), not {kind_of(task_id)}. "
                                   "Put it in quotes.")
             if not task_id:
                 raise DagkitError("task id '': an id must not be empty. Give the task a name.")
-            if unnamed:
-                raise DagkitError(f"task '{shown(task_id)}': after the id and what it waits for every value needs its "
-                                  f"name, and {quoted(unnamed[0])} has none. Write duration={quoted(unnamed[0])}, or "
-                                  "put several upstreams in a list.")
+            if unnamed:                                   # Task("b", "a")
+                if len(unnamed) > 1 or upstream is not NOTHING:
+                    raise _too_many(task_id, unnamed, upstream)
+                upstream = unnamed[0]
+            if self._of_class:
+                given = {**self._of_class, **given}
             put(self, "task_id", task_id)                 # only what is given is kept in a task; see ``declared``
-            put(self, "upstream", upstream_ids(task_id, upstream))
+            put(self, "upstream", upstream if upstream is NOTHING else upstream_ids(task_id, upstream))
             if given:
                 _take(self, given)
             block = open_dags.get()
@@ -210,17 +207,29 @@ class Task:
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Of a task whose Dag is built nothing changes: plans, traces and files already count on what it says."""
-        who = f"task '{shown(self.task_id)}'"
-        if self._dag is not None:
-            raise DagkitError(f"{who}: its Dag '{shown(self._dag.dag_id)}' is already built, so {shown(name)} is fixed. "
-                              f"For a changed copy write dag.replace('{shown(self.task_id)}', {shown(name)}=...).")
+        self._must_be_free(name)
         if name not in PARAMETERS:
-            raise AttributeError(f"{who}: parameter '{shown(name)}' is unknown.{nearest(name, PARAMETERS)}")
-        put(self, name, value)
+            raise AttributeError(f"task '{shown(self.task_id)}': parameter '{shown(name)}' is unknown."
+                                 f"{nearest(name, PARAMETERS)}")
+        if name == "task_id":
+            raise DagkitError(f"task '{shown(self.task_id)}': an id cannot be changed, because other tasks name it. "
+                              "Declare a task with the new id.")
+        anew = detached(self.task_id, {**kept_by(self), name: value}, type(self))         # if refused, nothing changed
+        put(self, "__dict__", vars(anew))
+
+    def __delattr__(self, name: str) -> None:
+        self._must_be_free(name)
+        raise DagkitError(f"task '{shown(self.task_id)}': {shown(name)} cannot be deleted. Set it to another value.")
+
+    def _must_be_free(self, name: str) -> None:
+        if self._dag is not None:
+            raise DagkitError(f"task '{shown(self.task_id)}': its Dag '{shown(self._dag.dag_id)}' is already built, so "
+                              f"{shown(name)} is fixed. For a changed copy write dag.replace('{shown(self.task_id)}', "
+                              f"{shown(name)}=...).")
 
     def __reduce__(self) -> Any:
         """A copy (by pickle or copy) belongs to no Dag, and may be changed."""
-        return detached, (self.task_id, spec_of(self))
+        return detached, (self.task_id, kept_by(self), type(self))
 
     def __repr__(self) -> str:
         return f"Task('{shown(self.task_id)}')"
@@ -251,12 +260,14 @@ class Task:
 
     def _wait_for(self, task: Task) -> None:
         if self._dag is not None:
-            raise DagkitError(
-                f"task '{shown(self.task_id)}': its Dag '{shown(self._dag.dag_id)}' is already built, so >> comes too "
-                "late. Set dependencies inside the `with Dag(...)` block."
-            )
+            raise DagkitError(f"task '{shown(self.task_id)}': its Dag '{shown(self._dag.dag_id)}' is already built, so >> "
+                              "comes too late. Set dependencies inside the `with Dag(...)` block.")
+        if task._dag is not None:
+            raise DagkitError(f"task '{shown(task.task_id)}': its Dag '{shown(task._dag.dag_id)}' is already built, so >> "
+                              f"cannot add '{shown(self.task_id)}' to it. Build another: Dag('new', [*dag, "
+                              f"Task('{shown(self.task_id)}', upstream='{shown(task.task_id)}')]).")
         if task.task_id not in self.upstream:
-            self.upstream = (*self.upstream, task.task_id)
+            put(self, "upstream", (*self.upstream, task.task_id))
 
 
 PARAMETERS: tuple[str, ...] = tuple(Task.takes)
@@ -265,22 +276,29 @@ PARAMETERS: tuple[str, ...] = tuple(Task.takes)
 def _as_tasks(other: Any, task: Task) -> Sequence[Task]:
     found = [other] if isinstance(other, Task) else list(other) if isinstance(other, (list, tuple)) else []
     if not found or not all(isinstance(t, Task) for t in found):
-        raise DagkitError(
-            f"task '{shown(task.task_id)}': >> joins Tasks or lists of Tasks, not {quoted(other)}. "
-            "Write `a >> [b, c] >> d`."
-        )
+        raise DagkitError(f"task '{shown(task.task_id)}': >> joins Tasks or lists of Tasks, not {quoted(other)}. "
+                          "Write `a >> [b, c] >> d`.")
     return found
+
+
+def _too_many(task_id: str, unnamed: tuple[Any, ...], upstream: Any) -> DagkitError:
+    if len(unnamed) > 1:
+        return DagkitError(f"task '{shown(task_id)}': after the id and what it waits for every value needs its name, and "
+                           f"{quoted(unnamed[1])} has none. Write duration={quoted(unnamed[1])}, or put several upstreams "
+                           "in a list.")
+    return DagkitError(f"task '{shown(task_id)}': upstream is given twice, as {quoted(unnamed[0])} and as "
+                       f"{quoted(upstream)}. Write upstream=['a', 'b'] for both.")
 
 
 def _take(task: Task, given: Mapping[str, Any]) -> None:
     """Check and keep the keywords given."""
-    takes = Task.takes
+    takes, task_id = Task.takes, task.task_id
     for name, value in given.items():
-        if name not in takes:
+        known = takes.get(name)
+        if known is None:
             raise unknown(task.task_id, name)
-        default, take, _ = takes[name]
-        if value is not default:
-            put(task, name, take(task.task_id, name, value))
+        if value is not known.default or name in task._of_class:
+            put(task, name, known.take(task_id, name, value))
     if "expand" in given or "is_teardown" in given:
         _settle(task)
 
@@ -294,9 +312,9 @@ def _settle(task: Task) -> None:
         if task.trigger_rule not in ("all_success", "all_done_setup_success"):
             raise DagkitError(f"{who}: a teardown's trigger_rule must be all_done_setup_success, "
                               f"not {task.trigger_rule}. Leave it out.")
-        task.trigger_rule = "all_done_setup_success"
+        put(task, "trigger_rule", "all_done_setup_success")
     sources = dict.fromkeys(over for over in (task.expand or {}).values() if isinstance(over, str))
-    task.upstream = (*task.upstream, *(s for s in sources if s not in task.upstream))
+    put(task, "upstream", (*task.upstream, *(s for s in sources if s not in task.upstream)))
 
 
 def unknown(task_id: object, name: object) -> DagkitError:
@@ -305,13 +323,20 @@ def unknown(task_id: object, name: object) -> DagkitError:
                        f"Known: {choices(PARAMETERS[1:], 40)}.")
 
 
-def detached(task_id: str, spec: Mapping[str, Any]) -> Task:
-    """A Task that does not join the Dag whose ``with`` block happens to be open."""
+def detached(task_id: str, spec: Mapping[str, Any], kind: type[Task] = Task) -> Task:
+    """A Task that does not join the Dag whose ``with`` block happens to be open. kind: Task or a subclass."""
     held = open_dags.set(())
     try:
-        return Task(task_id, **spec)
+        task = kind.__new__(kind)
+        Task.__init__(task, task_id, **spec)              # a subclass may ask for other things when it is declared
+        return task
     finally:
         open_dags.reset(held)
+
+
+def kept_by(task: Task) -> dict[str, Any]:
+    """What a task keeps, apart from its id and its Dag."""
+    return {name: value for name, value in vars(task).items() if name not in ("task_id", "_dag")}
 
 
 def spec_of(task: Task) -> dict[str, Any]:

@@ -649,3 +649,142 @@ def test_a_built_task_is_fixed_and_its_copies_are_free() -> None:
         free.retries = 3
     assert dag.close() is dag and dag["b"].retries == 2
     assert set(Dag("other", [dag["a"], Task("c", "a")]).tasks) == {"a", "c"}      # a built task may serve elsewhere too
+
+
+# ---- what a Dag and its tasks are once they are declared ----
+
+
+COPIES = [copy.copy, copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))]
+
+
+class Query(Task):
+    """A subclass that gives values to its tasks and asks for other things when it is declared."""
+
+    duration, pool = 7, "db"
+
+    def __init__(self, table, **given):
+        super().__init__(f"query_{table}", **given)
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_the_copy_of_a_dag_is_as_fixed_as_the_dag(copied):
+    dag = Dag("d", [Task("a", returns=2), Query("x", upstream="a"), Task("g1", task_group="g")], fail_fast=True,
+              groups={"g": {"x": "a"}}, assets=["raw"])
+    again = copied(dag)
+    assert {t.task_id: spec_of(t) for t in again} == {t.task_id: spec_of(t) for t in dag}
+    assert (again.dag_id, again.options(), again.edges) == ("d", dag.options(), dag.edges)
+    assert type(again["query_x"]) is Query and again["a"] is not dag["a"] and again["a"]._dag is again
+    with pytest.raises(DagkitError, match="already built"):
+        again["a"].retries = 3
+    with Dag("later") as dag:
+        Task("a")
+        again = copied(dag)                               # and joins no block
+        again["a"].retries = 3
+        assert (again.closed, dag["a"].retries, list(dag.tasks)) == (False, 0, ["a"])
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_a_subclass_says_the_same_to_everyone(copied):
+    task, other = Query("x"), Query("y", duration=1)
+    for each in (task, copied(task)):
+        assert (type(each), each.duration, spec_of(each)) == (Query, 7, {"duration": 7, "pool": "db"})
+    assert (other.duration, copied(other).duration, spec_of(other)) == (1, 1, {"pool": "db"})
+    dag = Dag("d", [task, other])
+    again = dag.replace("query_x", retries=1)
+    assert critical_path(dag).length == critical_path(again).length == 7
+    assert [t.duration for t in again] == [7, 1]
+
+
+def test_the_values_of_a_subclass_are_checked():
+    class Teardown(Task):
+        is_teardown = True
+
+    class Wrong(Task):
+        retries = "x"
+
+    assert Teardown("t").trigger_rule == "all_done_setup_success"
+    with pytest.raises(DagkitError, match="task 'a': retries must be a whole number >= 0, not 'x'"):
+        Wrong("a")
+    for name in ("upstream", "task_id"):
+        with pytest.raises(DagkitError, match="class Each: it cannot set task_id or upstream"):
+            type("Each", (Task,), {name: "a"})
+
+
+@pytest.mark.parametrize(("name", "value", "says"), [
+    ("retries", "x", "retries must be a whole number >= 0, not 'x'"),
+    ("trigger_rule", "nope", "trigger_rule 'nope' is unknown"),
+    ("expand", 5, "expand must map argument names"),
+    ("is_setup", True, "cannot be both setup and teardown"),
+    ("upstream", 5, "upstream must be task ids, not int"),
+    ("task_id", "b", "an id cannot be changed"),
+])
+def test_what_is_set_later_is_checked_and_a_refusal_changes_nothing(name, value, says):
+    task = Task("a", "p", is_teardown=True, retries=2)
+    before = dict(vars(task))
+    with pytest.raises(DagkitError, match=f"task 'a': .*{re.escape(says)}"):
+        setattr(task, name, value)
+    assert vars(task) == before
+
+
+def test_what_is_set_later_counts_as_if_it_had_been_declared():
+    with Dag("d") as dag:
+        Task("p", returns=2)
+        a, b = Task("a", retries=2), Task("b")
+        a.is_teardown, a.retries = True, 0
+        b.expand = {"x": "p"}
+    assert (a.trigger_rule, a.retries, spec_of(a).get("retries")) == ("all_done_setup_success", 0, None)
+    assert dag.edges == [("p", "b")] and list(dag.tasks) == ["p", "a", "b"]
+
+
+def test_nothing_of_a_task_can_be_deleted():
+    free, built = Task("a", retries=2), Dag("d", [Task("a", retries=2)])["a"]
+    for task, says in ((free, "retries cannot be deleted"), (built, "already built, so retries is fixed")):
+        with pytest.raises(DagkitError, match=f"task 'a': .*{says}"):
+            del task.retries
+        assert task.retries == 2
+
+
+def test_a_built_dag_is_not_opened_again():
+    dag = small()
+    with pytest.raises(DagkitError, match="Dag 'small': it is already built, so `with` cannot open it again"), dag:
+        pass
+    Task("free")                                          # no block is left open by the refusal
+    with pytest.raises(DagkitError, match="Dag 'small' is already built, so >> cannot add 'free' to it"):
+        dag["a"] >> Task("free")
+    with Dag("early") as early:
+        Task("a")
+        early.close()
+        with pytest.raises(DagkitError, match="Dag 'early': it is already built, so task 'b' comes too late"):
+            Task("b")
+    assert (list(dag.tasks), list(early.tasks)) == (["a", "b"], ["a"])
+
+
+def test_the_parameters_of_a_built_dag_are_fixed():
+    dag = small()
+    for name, value in (("max_active_tasks", 4), ("dag_id", "x"), ("groups", {}), ("assets", "a")):
+        with pytest.raises(DagkitError, match=f"Dag 'small': it is already built, so {name} is fixed"):
+            setattr(dag, name, value)
+    with pytest.raises(DagkitError, match="max_active_tasks must be a whole number >= 1, not -4"), Dag("d") as early:
+        early.max_active_tasks = -4
+    with Dag("d") as early:
+        early.max_active_tasks = 3
+    assert early.options()["max_active_tasks"] == 3
+
+
+def test_unknown_and_doubled_parameters_are_refused_in_a_sentence():
+    with pytest.raises(DagkitError, match="Dag 's': parameter 'max_active_task' is unknown. Did you mean 'max_active_t"):
+        Dag("s", [], max_active_task=3)
+    with pytest.raises(DagkitError, match="task 'a': upstream is given twice, as 'b' and as 'c'"):
+        Task("a", "b", upstream="c")
+
+
+def test_text_and_truth_values_of_numpy_are_pythons_own():
+    text = np.str_("b")
+    task = Task(np.str_("a"), upstream=[text], depends_on_past=np.bool_(True), pool=text, outlets=np.array(["b"]),
+                trigger_rule=np.str_("all_done"), weight_rule=np.str_("upstream"), expand={text: text}, branch=text)
+    group = Dag(np.str_("d"), [Task("b", returns=1)], groups={text: {text: text}}, fail_fast=np.bool_(False))
+    kept = [task.task_id, *task.upstream, task.pool, *task.outlets, task.trigger_rule, task.weight_rule, *task.branch,
+            *task.expand, *task.expand.values(), group.dag_id, *group.groups, *group.groups["b"].values()]
+    assert {*map(type, kept)} == {str} and task.depends_on_past is True and group.fail_fast is False
+    with pytest.raises(DagkitError, match="retries must be a whole number"):
+        Task("a", retries=np.bool_(True))                 # no number, as True is none

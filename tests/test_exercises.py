@@ -302,12 +302,13 @@ def test_threads_and_copies_of_an_answer_may_print_at_once(capsys: Any) -> None:
             for _ in range(20):
                 print("y" * 2_000)
 
-        if os.fork() == 0:                                      # what a copy prints, and finds, is nobody's answer
-            lines()
-            return "of the copy", ""
         threads = [threading.Thread(target=lines) for _ in range(2)]
         for thread in threads:
             thread.start()
+        if (copy := os.fork()) == 0:                            # what a copy prints, and finds, is nobody's answer
+            lines()
+            return "of the copy", ""
+        os.waitpid(copy, 0)
         for thread in threads:
             thread.join()
         return "of the answer", ""
@@ -366,26 +367,37 @@ def test_a_check_ends_with_a_notebook_that_is_killed() -> None:
 
 def test_checks_at_once_leave_input_as_it_was(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "MOST_SECONDS", 20.0)
-    before, inside, first_ended = builtins.input, threading.Event(), threading.Event()
+    before, verdicts = builtins.input, []
 
-    def first() -> apart.Verdict:
-        inside.set()
-        return None
+    class Check(threading.Thread):
+        """Runs until it is told to go on; pipes reach threads and copies of the process alike."""
 
-    def second() -> apart.Verdict:
-        if way == "threaded":
-            inside.wait()
-            first_ended.wait()
-        with pytest.raises(RuntimeError, match="nobody answers"):
-            input()
-        return None
+        def __init__(self) -> None:
+            super().__init__(daemon=True)
+            self.begun, self.go_on = os.pipe(), os.pipe()
+            self.start()
+            os.read(self.begun[0], 1)
 
-    other = threading.Thread(target=apart.run, args=(second,))
-    other.start()
-    assert apart.run(first) is None
-    first_ended.set()
-    other.join()
-    assert builtins.input is before
+        def run(self) -> None:
+            verdicts.append(apart.run(self.work))
+
+        def work(self) -> apart.Verdict:
+            os.write(self.begun[1], b"1")
+            os.read(self.go_on[0], 1)
+            with pytest.raises(RuntimeError, match="nobody answers"):
+                input()
+            return None
+
+        def end(self) -> None:
+            os.write(self.go_on[1], b"1")
+            self.join()
+            for pipe in (*self.begun, *self.go_on):
+                os.close(pipe)
+
+    first, second = Check(), Check()
+    first.end()
+    second.end()
+    assert verdicts == [None, None] and builtins.input is before
 
 
 @linux

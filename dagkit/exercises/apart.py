@@ -110,17 +110,19 @@ def _received(inbox: Connection) -> Verdict:
 
 
 class _Outbox:
-    """Sends whole lines of JSON, whichever thread asks. Copies of the copy send nothing."""
+    """Sends whole lines of JSON, whichever thread asks; not for copies of the copy."""
 
     def __init__(self, pipe: Connection):
         self.pipe, self.owner, self.lock = pipe, os.getpid(), threading.RLock()
 
+    def is_mine(self) -> bool:
+        return os.getpid() == self.owner
+
     def send(self, kind: str, said: Any) -> None:
-        if os.getpid() == self.owner:
-            left = json.dumps((kind, said)).encode() + b"\n"
-            with self.lock:
-                while left:
-                    left = left[os.write(self.pipe.fileno(), left):]
+        left = json.dumps((kind, said)).encode() + b"\n"
+        with self.lock:
+            while left:
+                left = left[os.write(self.pipe.fileno(), left):]
 
 
 class _Printed(io.TextIOBase):
@@ -138,6 +140,8 @@ class _Printed(io.TextIOBase):
     def write(self, text: str) -> int:
         if not isinstance(text, str):
             raise TypeError(f"write() takes text, not {type(text).__name__}")
+        if not self.outbox.is_mine():                          # nor is the lock: who held it may not exist here
+            return len(text)
         with self.outbox.lock:
             fits = text[:max(0, self.left)]
             if fits:
@@ -153,7 +157,7 @@ def _in_child(work: Work, pipe: Connection) -> None:
     outbox = _Outbox(pipe)
 
     def leave(verdict: Verdict) -> NoReturn:
-        if os.getpid() != outbox.owner:                        # the answer copied the process: one verdict is enough
+        if not outbox.is_mine():                               # the answer copied the process: one verdict is enough
             os._exit(0)
         outbox.send("verdict", verdict)
         while True:                                            # until the notebook ends this process

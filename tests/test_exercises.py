@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import linecache
+import mmap
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
+import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -238,7 +243,8 @@ BROKEN = {
     "input": ("return input('?')", "nobody answers input"),
     "exit": ("raise SystemExit", "ended in SystemExit"),
     "hard exit": ("import os\nos._exit(0)", "ended the whole program"),
-    "interrupt": ("raise KeyboardInterrupt", "ended the whole program"),
+    "interrupt": ("raise KeyboardInterrupt", "Your code raised KeyboardInterrupt, which ends a whole program"),
+    "hard exit of a process with a copy": ("import os, time\nif os.fork() == 0: time.sleep(9)\nos._exit(0)", "not yet: "),
 }
 
 
@@ -275,6 +281,7 @@ def test_what_does_not_end_is_given_up(shape: str, way: str) -> None:
 @pytest.mark.parametrize("shape", BROKEN)
 def test_what_breaks_is_told_and_nothing_else_breaks(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "MORE_MEMORY", 2**28)
+    monkeypatch.setattr(apart, "MOST_SECONDS", 5.0)
     body, reason = BROKEN[shape]
     assert reason in answered(body)
 
@@ -283,6 +290,164 @@ def test_what_is_printed_while_a_check_runs_can_be_read(way: str, capsys: Any, m
     monkeypatch.setattr(apart, "MOST_SECONDS", 60.0)
     answered("print('seen', len(needs) > -1)\nreturn []")
     assert capsys.readouterr().out.startswith("seen True\n")
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux copies processes safely")
+
+
+@linux
+def test_threads_and_copies_of_an_answer_may_print_at_once(capsys: Any) -> None:
+    def work() -> apart.Verdict:
+        def lines() -> None:
+            for _ in range(20):
+                print("y" * 2_000)
+
+        threads = [threading.Thread(target=lines) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        if (copy := os.fork()) == 0:                            # what a copy prints, and finds, is nobody's answer
+            lines()
+            return "of the copy", ""
+        os.waitpid(copy, 0)
+        for thread in threads:
+            thread.join()
+        return "of the answer", ""
+
+    assert apart.forked(work) == ("of the answer", "")
+    assert capsys.readouterr().out.count("y") == 2 * 20 * 2_000
+
+
+@linux
+@pytest.mark.parametrize(("said", "verdict"), [(b"\xff\x80\n", apart.GONE), (b"5\n", apart.GONE),
+                                               (b"\x00\x01\x00\x00", apart.ENDLESS)])
+def test_what_an_answer_writes_into_the_pipe_itself_is_no_verdict(
+        said: bytes, verdict: apart.Verdict, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "MOST_SECONDS", 0.5)
+    before = set(os.listdir("/proc/self/fd"))
+
+    def work() -> apart.Verdict:
+        for pipe in set(os.listdir("/proc/self/fd")) - before:
+            with suppress(OSError):
+                os.write(int(pipe), said)
+        time.sleep(60)
+        return None
+
+    assert apart.forked(work) == verdict
+
+
+@linux
+def test_no_process_of_an_answer_outlives_its_check(capsys: Any) -> None:
+    def work() -> apart.Verdict:
+        begun = [subprocess.Popen(["sleep", "60"]).pid]
+        if (copy := os.fork()) == 0:
+            time.sleep(60)
+        print(os.getpid(), copy, *begun)
+        return None
+
+    assert apart.forked(work) is None
+    for number in map(int, capsys.readouterr().out.split()):
+        stat = Path(f"/proc/{number}/stat")
+        for _ in range(500):                                    # a signal takes a moment to arrive
+            if not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail(f"process {number} still runs")
+
+
+@linux
+def test_a_check_ends_with_a_notebook_that_is_killed() -> None:
+    script = ("import os, time\nfrom dagkit.exercises import apart\ndef work():\n"
+              "    os.write(1, b'%d\\n' % os.getpid())\n    time.sleep(60)\napart.forked(work)")
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=ROOT) as notebook:
+        assert notebook.stdout and int(notebook.stdout.readline())
+        notebook.kill()
+        assert notebook.stdout.read() == b""                    # comes only when nobody can write there any more
+
+
+def test_checks_at_once_leave_input_as_it_was(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "MOST_SECONDS", 20.0)
+    before, verdicts = builtins.input, []
+
+    class Check(threading.Thread):
+        """Runs until it is told to go on; pipes reach threads and copies of the process alike."""
+
+        def __init__(self) -> None:
+            super().__init__(daemon=True)
+            self.begun, self.go_on = os.pipe(), os.pipe()
+            self.start()
+            os.read(self.begun[0], 1)
+
+        def run(self) -> None:
+            verdicts.append(apart.run(self.work))
+
+        def work(self) -> apart.Verdict:
+            os.write(self.begun[1], b"1")
+            os.read(self.go_on[0], 1)
+            with pytest.raises(RuntimeError, match="nobody answers"):
+                input()
+            return None
+
+        def end(self) -> None:
+            os.write(self.go_on[1], b"1")
+            self.join()
+            for pipe in (*self.begun, *self.go_on):
+                os.close(pipe)
+
+    first, second = Check(), Check()
+    first.end()
+    second.end()
+    assert verdicts == [None, None] and builtins.input is before
+
+
+@linux
+def test_addresses_that_are_only_reserved_are_not_memory_and_three_gigabytes_are() -> None:
+    def reserves() -> apart.Verdict:
+        mmap.mmap(-1, 4 * 2**30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=0)      # as the drawing engine does
+        return None
+
+    def takes() -> apart.Verdict:
+        bytearray(3 * 2**30)
+        return None
+
+    assert apart.forked(reserves) is None
+    assert apart.forked(takes) == apart.GONE
+
+
+@linux
+def test_standard_output_of_an_answer_is_a_file(capsys: Any) -> None:
+    def work() -> apart.Verdict:
+        out: Any = sys.stdout
+        assert (out.writable(), out.readable(), out.isatty(), out.encoding) == (True, False, False, "utf-8")
+        with pytest.raises(TypeError, match="not int"):
+            out.write(3)
+        out.writelines(["a\n", "b\n"])
+        print("\ud800 é", file=sys.stderr, flush=True)
+        return None
+
+    assert apart.forked(work) is None
+    assert capsys.readouterr().out == "a\nb\n\\ud800 é\n"
+
+
+@linux
+def test_endless_printing_is_cut_with_a_sentence(capsys: Any) -> None:
+    def work() -> apart.Verdict:
+        for _ in range(1_000):
+            print("x" * 999)
+        return None
+
+    assert apart.forked(work) is None
+    assert capsys.readouterr().out == ("x" * 999 + "\n") * 100 + (
+        "\n[Your code prints more than 100,000 characters. The rest is left out.]\n")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_what_ends_a_program_is_named(error: type[BaseException], way: str) -> None:
+    def work() -> apart.Verdict:
+        raise error
+
+    verdict = apart.run(work)
+    assert verdict and verdict[0] == f"Your code raised {error.__name__}, which ends a whole program."
 
 
 def test_arguments_cannot_be_changed_from_inside() -> None:

@@ -80,7 +80,7 @@ class Task:
         except NotYet as error:
             return error.text, error.hint
         except (Exception, SystemExit) as error:  # an answer may be anything at all
-            return (f"This answer cannot be judged: {shown(error, 300)}",
+            return (f"This answer cannot be judged: {shown(error, 300) or type(error).__name__}",
                     "Read the task once more: what kind of thing does it ask for?")
         return None
 

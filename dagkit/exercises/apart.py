@@ -83,8 +83,9 @@ def forked(work: Work) -> Verdict:
     try:
         return _received(inbox)
     finally:
+        assert child.pid, "a started process has a number; 0 would mean our own group"
         with suppress(ProcessLookupError):                     # it may not have come as far as its own group
-            os.killpg(child.pid or 0, signal.SIGKILL)
+            os.killpg(child.pid, signal.SIGKILL)
         child.kill()
         child.join()
         inbox.close()

@@ -41,7 +41,7 @@ function question(section, answered) {
     commit.hidden = skip.hidden = true;
     for (const mine of form.querySelectorAll("input:checked")) {
       mine.parentElement.classList.add("dl-mine");
-      if (options.contains(mine)) mine.parentElement.append(h("span.dl-note", {}, "(your answer)"));
+      if (options.contains(mine)) mine.parentElement.append(h("span.dl-note", {}, " (your answer)"));
     }
     if (choice !== null) answered(section.dataset.name, { choice, sure: how });
     if (!withReplies) reply.append(h("p.dl-note", {}, choice === null ? "Skipped." : "Kept. It comes back at the end."));

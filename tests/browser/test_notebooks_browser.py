@@ -60,7 +60,7 @@ def test_a_wrong_answer_gets_its_reply_the_right_one_and_the_picture(lesson: Any
     assert "Yes." not in asked.inner_text()
     assert "You were certain" in asked.inner_text()
     assert asked.locator(".dl-reveal svg").is_visible()
-    assert asked.get_by_label("5", exact=True).is_disabled()
+    assert asked.get_by_label("5 (your answer)", exact=True).is_disabled()
 
 
 def test_skipping_shows_the_answer_too(lesson: Any) -> None:

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import bench_compiled
 import bench_design
 import bench_engine
 import bench_notebooks
@@ -29,8 +30,7 @@ from picture import picture
 
 HERE = Path(__file__).resolve().parent
 RESULTS, PICTURE = HERE / "results.json", HERE.parent / "docs" / "benchmarks.svg"
-ON_THEIR_OWN = (["bench_executors"], ["bench_latency"], ["bench_probe"], ["bench_claims"], ["bench_notebooks", "--cells"],
-                ["bench_compiled"])
+ON_THEIR_OWN = (["bench_executors"], ["bench_latency"], ["bench_probe"], ["bench_claims"], ["bench_notebooks", "--cells"])
 
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -41,6 +41,7 @@ PARTS: dict[str, Callable[[int], Iterator[Cell]]] = {
     "notebooks": lambda _: bench_notebooks.players(),
     "design": lambda _: bench_design.cells(),
     "engine": lambda up_to: bench_engine.cells(min(up_to, 100_000)),
+    "compiled": lambda _: bench_compiled.cells(),
     "planning": lambda up_to: bench_planning.cells(tuple(n for n in SIZES if n <= up_to)),
 }
 
@@ -56,7 +57,7 @@ def main(quick: bool, up_to: int, only: str | None) -> None:
     if only:
         anew = {(cell["what"], cell["case"], cell["peer"]): cell for cell in told}
         kept = json.loads(RESULTS.read_text(encoding="utf-8"))["cells"]
-        told = [anew.get((cell["what"], cell["case"], cell["peer"]), cell) for cell in kept]
+        told = [anew.pop((cell["what"], cell["case"], cell["peer"]), cell) for cell in kept] + list(anew.values())
     about = {"python": platform.python_version(), "machine": "2 cores", "cells": told}
     RESULTS.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     PICTURE.write_text(picture(about["cells"]), encoding="utf-8")

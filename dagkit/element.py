@@ -1,4 +1,4 @@
-"""What the kit's small ES modules share: a function ``h`` that makes an element, put in front of each of them."""
+"""What the kit's ES modules share: a function ``h`` that makes an element, put in front of each of them."""
 
 from __future__ import annotations
 

@@ -221,6 +221,6 @@ def test_the_public_names_of_the_contract_are_there() -> None:
 
 
 def test_elements_are_made_in_one_place() -> None:
-    """The small modules share one helper. The player is larger, and has its own."""
+    """All modules share one helper."""
     made = {path.name for path in PACKAGE.rglob("*.js") if "createElement(" in path.read_text(encoding="utf-8")}
-    assert made == {"element.js", "player.js"}
+    assert made == {"element.js"}

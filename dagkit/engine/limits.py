@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..scenario import Scenario
-from ..states import EXECUTION, QUEUED, SCHEDULED
+from ..states import QUEUED, SCHEDULED
 from .order import MASK, ready_key
 from .plan import Plan
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .core import Run, Sim
 
 UNLIMITED = float("inf")
-HOLDING = EXECUTION
 
 
 class LimitName(NamedTuple):

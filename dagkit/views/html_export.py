@@ -64,7 +64,7 @@ def page(trace: Any, *, beside: Any = None, titles: Sequence[str] | None = None,
     beside, titles: a second trace, as for ``dk.play``. Further options are those of ``player.state``.
     """
     state = {**player.state(trace, beside, titles=titles, **options), "predicted": None, "row": -1}
-    esm = (player.HERE / "player.js").read_text(encoding="utf-8").replace(EXPORT, "const player = {")
+    esm = player.ESM.replace(EXPORT, "const player = {")
     return PAGE.format(
         title=html.escape(state["replay"]["title"]), css=(player.HERE / "player.css").read_text(encoding="utf-8"),
         still=player.still(trace, beside, titles), state=script_json(state), esm=esm + BOOT)

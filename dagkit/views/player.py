@@ -17,6 +17,7 @@ import traitlets
 
 from ..checks import HUGE
 from ..checks import plain as plain_number
+from ..element import module
 from ..errors import DagkitError, quoted, shown
 from ..errors import choices as listed
 from ..trace import Trace
@@ -26,6 +27,7 @@ from .drawing import Drawing
 from .picture import LEGIBLE, Picture, _size_of, content_prefix, counted, esc, plain
 
 HERE = Path(__file__).parent
+ESM = module(HERE / "player.js")
 SPEEDS = (1000, 500, 250, 100, 50)
 """Milliseconds a tick may take, as offered by the player."""
 AIM = 20_000
@@ -69,7 +71,7 @@ class Prediction:
 class Player(anywidget.AnyWidget):
     """The widget behind ``dk.play``. Set ``tick`` or ``selected`` from Python, or read what was chosen."""
 
-    _esm = HERE / "player.js"
+    _esm = ESM
     _css = HERE / "player.css"
 
     replay = traitlets.Dict().tag(sync=True)

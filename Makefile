@@ -87,7 +87,7 @@ notebooks: $(VENV)/.test
 	$(PY) tools/normalise_notebooks.py --clear $(EXERCISES)
 
 bench: $(VENV)/.test
-	@if [ -f benchmarks/run.py ]; then $(PY) benchmarks/run.py; else echo "no benchmarks yet"; fi
+	$(PY) benchmarks/run.py
 
 doctor: $(VENV)/.lab
 	@$(PY) -m dagkit doctor

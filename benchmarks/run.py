@@ -63,10 +63,9 @@ def main(quick: bool, up_to: int, only: str | None) -> None:
     PICTURE.write_text(picture(about["cells"]), encoding="utf-8")
     for name, *options in () if only else ON_THEIR_OWN:
         script = HERE / f"{name}.py"
-        if script.exists():
-            print(f"\n== {name}", flush=True)
-            sys.argv = [str(script), *options]
-            runpy.run_path(str(script), run_name="__main__")
+        print(f"\n== {name}", flush=True)
+        sys.argv = [str(script), *options]
+        runpy.run_path(str(script), run_name="__main__")
 
 
 if __name__ == "__main__":

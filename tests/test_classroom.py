@@ -247,7 +247,7 @@ def test_the_hand_out_goes_by_keys_from_the_question_to_a_situation_and_back(bro
         page.goto(made(name).to_html(tmp_path / f"{name}.html").as_uri())
         room = page.locator(".ds-room")
         room.focus()
-        assert room.locator(".ds-reply:visible").count() == 0                     # nothing is told before A
+        assert room.locator(".ds-reply:visible").count() == 0                     # nothing is told before S
         room.locator(".ds-choice").nth(1).click()
         assert room.locator(".ds-hands").all_inner_texts()[:2] == ["", "1 hand"]
         page.keyboard.press("2")
@@ -263,3 +263,15 @@ def test_the_hand_out_goes_by_keys_from_the_question_to_a_situation_and_back(bro
         assert room.locator(".ds-hands").all_inner_texts()[:2] == ["", "1 hand"]
     page.close()
     assert problems == []
+
+
+def test_the_key_that_shows_the_answer_is_the_one_that_is_told() -> None:
+    """On the button, in the script that hears it, in each notebook, in each closing and on the teacher's page."""
+    stage = (ROOT / "dagkit" / "classroom" / "stage.js").read_text(encoding="utf-8")
+    key, = re.findall(r"\{ (\w): answer,", stage)
+    shown = key.upper()
+    assert f'h("kbd", {{}}, "{shown}"), answered' in stage and f"situations, {shown} the answer" in stage
+    for book in (ROOT / "notebooks" / "classroom").glob("*.ipynb"):
+        assert f"<kbd>{shown}</kbd> shows the answer" in book.read_text(encoding="utf-8"), book.name
+    assert all(f"press `{shown}`" in made(name).closing for name in dk.classroom.demos())
+    assert f"<kbd>{shown}</kbd>: the answer" in (ROOT / "docs" / "teaching.md").read_text(encoding="utf-8")

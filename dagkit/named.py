@@ -63,12 +63,18 @@ class Named:
         found = [self._plain_label(ti, self._map_index.get(ti)) for ti in range(len(self._task_of))]
         if len(set(found)) == len(found):
             return found
-        count: dict[str, int] = {}
+        count: Counter[str] = Counter()
+        taken: set[str] = set()
         for ti in sorted(self._order, key=self._gone.__contains__):
             label = found[ti]
-            count[label] = count.get(label, 0) + 1
-            if count[label] > 1:
-                found[ti] += " (removed)" if ti in self._gone and count[label] == 2 else f" #{count[label]}"
+            count[label] += 1
+            n = count[label]
+            if n > 1:
+                found[ti] += " (removed)" if ti in self._gone and n == 2 else f" #{n}"
+            while found[ti] in taken:                      # there may be a task of just that name
+                n += 1
+                found[ti] = f"{label} #{n}"
+            taken.add(found[ti])
         return found
 
     def _plain_label(self, ti: int, index: int | None) -> str:
@@ -133,8 +139,9 @@ class Named:
         for plan, t, index, run_no, _ in readings(task, self._plans):
             if dag_id in (None, plan.dag.dag_id):
                 for r in self._runs:
-                    if r.plan.number == plan.number and run in (None, r.number) and run_no in (None, r.number):
-                        found += [ti for ti in r.tis(t) if index in (None, self._map_index.get(ti))]
+                    own = r.plan.index.get(plan.ids[t])    # a run that ended keeps the Dag it ran
+                    if own is not None and r.plan.number == plan.number and {run, run_no} <= {None, r.number}:
+                        found += [ti for ti in r.tis(own) if index in (None, self._map_index.get(ti))]
         there = [ti for ti in found if tick is None or self._exists(ti, tick)]
         if len(there) == 1 or len(found) == 1:
             return (there or found)[0]

@@ -104,3 +104,21 @@ def test_many_rows_are_told_what_each_is_told_alone() -> None:
     alone = dk.simulate(scenario)
     assert len(told) > FEW
     assert list(told["why"]) == [alone.explain(label, 9).text for label in told.index]
+
+
+def test_a_run_that_ended_is_asked_by_the_dag_it_ran():
+    """The task left the Dag and came back after the run had ended: of that run there is none to tell of."""
+    mapped = dk.Dag("d", [dk.Task("a", returns=3), dk.Task("m", expand={"x": "a"}, duration=4)])
+    trace = dk.simulate(mapped, changes=[(5, {"dag": dk.Dag("d", [dk.Task("a", returns=3)])}), (6, {"dag": mapped})])
+    for asked in ("m", "m[3]"):
+        with pytest.raises(dk.DagkitError, match="no task instance"):
+            trace.explain(task=asked)
+    assert "removed" in str(trace.explain("m[0]"))
+
+
+def test_no_two_labels_are_the_same_whatever_the_ids():
+    def dag(*names):
+        return dk.Dag("d", [dk.Task("a", duration=3), *(dk.Task(name, "a") for name in names)])
+    trace = dk.simulate(dag("b"), changes=[(2, {"dag": dag("b (removed)")}), (3, {"dag": dag("b", "b (removed)", "b #3")})])
+    assert len(set(trace.labels)) == len(trace.labels) == 5
+    assert set(trace.final_states) == set(trace.labels)

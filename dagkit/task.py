@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .checks import MOST, UNPRINTABLE, plain
-from .checks import is_number as is_number
-from .errors import DagkitError, choices, nearest, quoted, shown
+from . import keywords
+from .checks import MOST, UNPRINTABLE, is_number, plain
+from .errors import DagkitError, nearest, quoted, shown
 from .parameters import (
     FLAG,
     TEXT,
@@ -319,8 +319,7 @@ def _settle(task: Task) -> None:
 
 def unknown(task_id: object, name: object) -> DagkitError:
     """The refusal of a parameter that no task has."""
-    return DagkitError(f"task '{shown(task_id)}': parameter '{shown(name)}' is unknown.{nearest(name, PARAMETERS[1:])} "
-                       f"Known: {choices(PARAMETERS[1:], 40)}.")
+    return keywords.unknown(f"task '{shown(task_id)}'", name, PARAMETERS[1:])
 
 
 def detached(task_id: str, spec: Mapping[str, Any], kind: type[Task] = Task) -> Task:

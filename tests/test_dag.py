@@ -253,7 +253,7 @@ SCENARIO_REFUSALS = [
     (lambda: Config(max_task_retry_delay=10**400), ["config: max_task_retry_delay must be a number of ticks"]),
     (
         lambda: Scenario(small()).replace(pool={}),
-        ["scenario: 'pool' is unknown", "Did you mean 'pools'?", "Known:"],
+        ["Scenario: parameter 'pool' is unknown", "Did you mean 'pools'?", "Known:"],
     ),
     (lambda: Scenario([small(), Dag("other", [])]).dag, ["holds 2 Dags", "name one: small, other"]),
 ]

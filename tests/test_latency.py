@@ -124,7 +124,7 @@ def test_a_survey_is_the_same_twice_and_has_all_shares():
     (lambda: play(retries=-1), "retries must be a whole number >= 0"),
     (lambda: Down("worker 1", "later"), "after (else 'owns', 'assigned' or 'starts') must be a whole number"),
     (lambda: Down("worker 1", "owns", -5), "until must be a whole number of ms >= 0 or None"),
-    (lambda: play(loose=("run",)), "unknown fault among"),
+    (lambda: play(loose=("run",)), "Faults: parameter 'loose' is unknown. Did you mean 'lose'"),
     (lambda: Down("worker 3", 5), "who is one of scheduler 1, .*not 'worker 3'"),
 ])
 def test_bad_input_is_refused(call, said):
@@ -220,7 +220,7 @@ def test_neither_part_uses_the_engine():
     folder = Path(latency.__file__).parent
     found = {node.module for path in sorted(folder.glob("*.py")) for node in ast.walk(ast.parse(path.read_text("utf-8")))
              if isinstance(node, ast.ImportFrom) and node.level == 2}
-    assert found == {"checks", "errors"}
+    assert found == {"checks", "errors", "keywords"}
 
 
 # ---- the pictures

@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from ..checks import flag, listed, names, number, plain_fields, whole
 from ..errors import DagkitError, quoted
+from ..keywords import checked
 
 SCHEDULERS, WORKERS = ("scheduler 1", "scheduler 2"), ("worker 1", "worker 2")
 KINDS = ("run", "task", "done")
 
 
+@checked
 @dataclass(frozen=True)
 class Down:
     """``who`` stops right after a moment: a time in ms, or "owns", "assigned", "starts". until: ms, or None: for good.
@@ -33,6 +35,7 @@ class Down:
         whole("Down", "until", self.until, 0, none=True, unit=" of ms")
 
 
+@checked
 @dataclass(frozen=True)
 class Faults:
     """What goes wrong. lose, duplicate: kinds of hint ("run", "task", "done") whose first one is lost or comes twice;

@@ -20,6 +20,7 @@ from ..checks import plain as plain_number
 from ..element import module
 from ..errors import DagkitError, quoted, shown
 from ..errors import choices as listed
+from ..keywords import checked
 from ..trace import Trace
 from . import gantt
 from . import replay as replays
@@ -36,6 +37,7 @@ AIM = 20_000
 _instances = itertools.count()
 
 
+@checked
 @dataclass(frozen=True)
 class Prediction:
     """A question to be answered before play is unlocked.

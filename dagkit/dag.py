@@ -29,7 +29,7 @@ from .task import (
     mapped_over,
     open_dags,
     put,
-    spec_of,
+    rebuilt,
     unknown,
     upstream_ids,
 )
@@ -272,9 +272,8 @@ class Dag:
 
     def replace(self, task_id: str, /, **changes: Any) -> Dag:
         """A copy of the Dag in which one task differs: ``dag.replace("load", duration=1)``."""
-        specs = {t.task_id: spec_of(t) for t in self}
-        specs[self[task_id].task_id].update(changes)
-        return type(self).from_dict(specs, self.dag_id, **self.options())
+        tasks = [rebuilt(t, changes if t is self[task_id] else {}) for t in self]
+        return type(self)(self.dag_id, tasks, **self.options()).close()
 
     def options(self) -> dict[str, Any]:
         """The Dag-level parameters, as ``Dag(...)`` takes them."""

@@ -16,7 +16,7 @@ NBVAL      = --nbval --nbval-current-env --nbval-cell-timeout 60 \
 # Tests share two processes: browser tests run in one while the other does the rest. WORKERS=0 for a debugger.
 WORKERS ?= 2
 
-.PHONY: help lab test lint unit test-notebooks notebooks bench doctor lock clean
+.PHONY: help lab test lint unit test-notebooks notebooks bench bench-rest doctor lock clean
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 
@@ -27,7 +27,8 @@ help:
 	@echo "make notebooks       run every notebook and save normalised outputs"
 	@echo "make check-exercises what you have solved in exercises/, and what is left"
 	@echo "make exercises       the student edition from the solutions; your own work is set aside"
-	@echo "make bench           the benchmarks"
+	@echo "make bench           the benchmarks: one table of figures beside named peers"
+	@echo "make bench-rest      row locks, the latency model, whole notebooks"
 	@echo "make clean           remove .venv and caches"
 
 # The stamps make the second call start at once; changed versions make it install again.
@@ -88,6 +89,9 @@ notebooks: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(PY) benchmarks/run.py
+
+bench-rest: $(VENV)/.test
+	$(PY) benchmarks/run.py --rest
 
 doctor: $(VENV)/.lab
 	@$(PY) -m dagkit doctor

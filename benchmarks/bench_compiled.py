@@ -22,7 +22,7 @@ from harness import Cell, show, spread
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPILED = ("tick", "limits", "core", "decide", "plan", "ending", "workers", "runs", "order", "window", "selection")
-ROUNDS = 5
+ROUNDS = 3
 CHILD = f"""
 import hashlib, json, sys
 sys.path.insert(0, {str(ROOT / "benchmarks")!r})

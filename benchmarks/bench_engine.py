@@ -16,12 +16,12 @@ import sys
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
-from statistics import median
+from functools import partial
 from types import FrameType
 from typing import Any
 
 from bench_planning import lean_simpy
-from harness import Cell, amount, beside, in_turns, seconds, show, spread
+from harness import Cell, Fresh, amount, beside, in_turns, seconds, show, tell
 
 import dagkit as dk
 from dagkit.engine import play, prepare
@@ -83,14 +83,12 @@ def concurrent(n: int, pacing: str = "lesson") -> dk.Scenario:
                        config=dk.Config(parallelism=n, pacing=pacing))
 
 
-def ticks_only(scenario: dk.Scenario) -> Any:
-    """A function that plays a prepared simulation; the compiled Dag is made anew outside the clock."""
-    sim = prepare(scenario)
-
-    def run() -> None:
+def ticks_only(scenario: dk.Scenario) -> Fresh:
+    """All ticks of a simulation; the compiled Dag is made anew outside the clock."""
+    def run(sim: Any) -> None:
         for now in sim.calendar:
             tick(sim, now)
-    return run
+    return Fresh(lambda: prepare(scenario), run)
 
 
 def same_transitions(sim: Any, events: list[tuple[int, int, str]]) -> bool:
@@ -105,24 +103,23 @@ def against_bare(what: str, case: str, scenario: dk.Scenario, slots: int, goal: 
     sim = play(scenario)
     assert len(sim.event_new) == 4 * len(durations) and same_transitions(sim, bare_loop(durations, slots))
     del sim
-    yield from beside(what, f"{case}, whole simulate", lambda: play(scenario),
-                      {"bare dict and heap": (lambda: bare_loop(durations, slots), goal)}, 3)
-    played, bare = [], []
-    for _ in range(3):                                        # in turns, as everything else
-        played.append(seconds(ticks_only(scenario)))
-        bare.append(seconds(lambda: bare_loop(durations, slots)))
-    ours, wide = median(played), max(spread(played), spread(bare))
-    yield Cell(what, f"{case}, ticks alone", "bare dict and heap", median(bare) / ours, goal, spread=wide)
-    yield Cell(f"{what}, transitions a second", f"{case}, ticks alone", "budget", 4 * len(durations) / ours / 1e3,
-               rate, "k/s", spread(played))
+    if len(durations) > 100_000:
+        tell(f"{what}, {case}")
+    bare = "bare dict and heap"
+    taken = in_turns({"whole simulate": lambda: play(scenario), "ticks alone": ticks_only(scenario),
+                      bare: lambda: bare_loop(durations, slots)}, 3)
+    for part in ("whole simulate", "ticks alone"):
+        yield taken.beside(what, f"{case}, {part}", part, bare, goal)
+    yield Cell(f"{what}, transitions a second", f"{case}, ticks alone", "budget",
+               4 * len(durations) / taken.median("ticks alone") / 1e3, rate, "k/s", taken.spread("ticks alone"))
 
 
 def scale_cells(n: int) -> Iterator[Cell]:
     """Five times the task instances should take about five times as long."""
     small, large = concurrent(n), concurrent(5 * n)
-    taken = in_turns({"small": lambda: play(small), "large": lambda: play(large)}, 1)
+    taken = in_turns({"small": lambda: play(small), "large": lambda: play(large)}, 3)
     yield Cell("five times the task instances", f"{n:,} to {5 * n:,}", "budget",
-               taken["large"][0] / taken["small"][0], 7, "times")
+               taken.median("large") / taken.median("small"), 7, "times", taken.spread())
 
 
 def layered(n: int) -> dk.Scenario:
@@ -140,11 +137,11 @@ def simpy_cells(n: int) -> Iterator[Cell]:
     scenario = layered(n)
     dag = scenario.dag
     assert dk.simulate(scenario).last_tick == 1 + lean_simpy(dag, 64)
-    yield from beside("full simulator", f"{n:,} tasks, layered, 64 slots", lambda: play(scenario),
+    yield from beside(f"{n:,} tasks, layered, 64 slots", {"full simulator": lambda: play(scenario)},
                       {"SimPy, lean model": (lambda: lean_simpy(dag, 64), 1.5)}, 3)
 
 
-def bytecodes(call: Callable[[], Any]) -> int:
+def bytecodes(call: Callable[[], Any] | Fresh) -> int:
     """How many instructions of Python's virtual machine a call runs: the same on every machine, however busy."""
     count = 0
 
@@ -154,6 +151,8 @@ def bytecodes(call: Callable[[], Any]) -> int:
         count += event == "opcode"
         return step
 
+    if isinstance(call, Fresh):
+        call = partial(call.use, call.make())
     sys.settrace(step)
     try:
         call()
@@ -166,7 +165,7 @@ def bytecode_cells(n: int = 2_000) -> Iterator[Cell]:
     """Why a ratio is what it is. Only Python's own instructions count, not the work of its built-in functions."""
     many, runs = layered(n), many_runs(n)
     lasting = [task.duration for task in many.dag]
-    calls: dict[tuple[str, str], Callable[[], Any]] = {
+    calls: dict[tuple[str, str], Callable[[], Any] | Fresh] = {
         ("layered, 64 slots", "dagkit, whole simulate"): lambda: play(many),
         ("layered, 64 slots", "dagkit, ticks alone"): ticks_only(many),
         ("layered, 64 slots", "SimPy, lean model"): lambda: lean_simpy(many.dag, 64),
@@ -204,6 +203,7 @@ def memory_cells(n: int) -> Iterator[Cell]:
         gc.collect()
         return tracemalloc.get_traced_memory()[0]
 
+    tell(f"memory of {n:,} tasks")
     names, start = [f"t{i}" for i in range(n)], held()
     tasks = [dk.Task(name, duration=1 + i % 50) for i, name in enumerate(names)]
     declared = held()

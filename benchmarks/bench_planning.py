@@ -12,16 +12,18 @@ from __future__ import annotations
 import dataclasses
 import graphlib
 import heapq
+import json
 import math
 import random
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
-from harness import Cell, Fresh, amount, beside, show
+from harness import Cell, Fresh, amount, beside, show, tell
 
 from dagkit.dag import Dag
 from dagkit.planning import critical_path, makespan, makespan_curve, schedule, waves
@@ -32,6 +34,9 @@ SHAPES: dict[str, Callable[[int], int]] = {   # tasks -> width of a layer
     "square": math.isqrt,
     "deep": lambda n: 10,
 }
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+ROUNDS = {1_000: 5, 10_000: 5, 100_000: 3, 1_000_000: 1}
+OPTIMA = Path(__file__).resolve().parents[1] / "tests" / "data" / "optimal.json"
 Plain = dict[str, list[str]]
 """id -> upstream ids: what graphlib takes, and all that networkx keeps."""
 
@@ -52,7 +57,7 @@ def layered(n: int, width: int, seed: int = 0) -> Dag:
 
 
 def networkx_graph(dag: Dag) -> Any:
-    """Edge weights carry the durations, because networkx weighs edges; node 0 comes before everything."""
+    """Edge weights carry the durations, because networkx weighs edges."""
     graph = nx.DiGraph()
     graph.add_nodes_from(dag.tasks)
     for t in dag:
@@ -61,7 +66,7 @@ def networkx_graph(dag: Dag) -> Any:
 
 
 def rooted(graph: Any, dag: Dag) -> Any:
-    graph = graph.copy()
+    """The same graph with a node 0 before everything, so that first tasks have a weighted edge, too."""
     graph.add_weighted_edges_from((0, t.task_id, t.duration) for t in dag if not t.upstream)
     return graph
 
@@ -190,15 +195,14 @@ def built_by_networkx(plain: Plain) -> list[list[str]]:
     return list(nx.topological_generations(graph))
 
 
-def wave_cells(dag: Dag, case: str, rounds: int) -> Iterator[Cell]:
+def wave_cells(dag: Dag, graph: Any, case: str, rounds: int) -> Iterator[Cell]:
     """Everybody's graph is built outside the clock, except in the rows that say "build"."""
-    graph, n = networkx_graph(dag), len(dag)
     plain: Plain = {t.task_id: list(t.upstream) for t in dag}
     sorter = partial(graphlib.TopologicalSorter, plain)        # can be asked only once
-    generations = partial(nx.topological_generations, graph)
-    goal = 3.0 if n <= 100_000 else 2.0
-    peers: dict[str, tuple[Callable[[], Any], float]] = {"networkx": (lambda: list(generations()), goal)}
-    right = [sorted(wave) for wave in generations()]
+    goal = 3.0 if len(dag) <= 100_000 else 2.0
+    peers: dict[str, Any] = {"networkx": (lambda: list(nx.topological_generations(graph)), goal),
+                             "graphlib": (Fresh(sorter, graphlib_waves), 5)}
+    right = [sorted(wave) for wave in nx.topological_generations(graph)]
     assert right == found_anew(dag) == waves(fresh_dag(plain)) == waves(plain)
     assert right == [sorted(wave) for wave in graphlib_waves(sorter())]
     if find_spec("rustworkx"):
@@ -206,46 +210,58 @@ def wave_cells(dag: Dag, case: str, rounds: int) -> Iterator[Cell]:
         rust = rustworkx_graph(dag)
         assert right == [sorted(rust[i] for i in wave) for wave in rx.topological_generations(rust)]
         peers["rustworkx"] = (lambda: rx.topological_generations(rust), 0.5)
-    yield from beside("waves, found anew", case, lambda: found_anew(dag), peers, rounds)
-    peers["graphlib"] = (Fresh(sorter, graphlib_waves), 5)
-    yield from beside("waves of a built Dag, first call", case, Fresh(partial(fresh_dag, plain), waves), peers, rounds)
-    build = {"networkx": (lambda: built_by_networkx(plain), 5.0)}
-    yield from beside("build and waves, a dictionary", case, lambda: waves(plain), build, rounds)
-    yield from beside("build and waves, a checked Dag", case, lambda: waves(fresh_dag(plain)), build, rounds)
+    del right
+    yield from beside(case, {"waves of a built Dag, first call": Fresh(partial(fresh_dag, plain), waves),
+                             "waves, found anew": lambda: found_anew(dag)}, peers, rounds)
+    yield from beside(case, {"build and waves, a dictionary": lambda: waves(plain),
+                             "build and waves, a checked Dag": lambda: waves(fresh_dag(plain))},
+                      {"networkx": (lambda: built_by_networkx(plain), 5)}, rounds)
 
 
-def path_cells(dag: Dag, case: str, rounds: int) -> Iterator[Cell]:
-    weighted = rooted(networkx_graph(dag), dag)
+def path_cells(dag: Dag, weighted: Any, case: str, rounds: int) -> Iterator[Cell]:
     assert critical_path(dag).length == nx.dag_longest_path_length(weighted)
     told = [(t.task_id, t.upstream, t.duration) for t in dag]
     fresh = Fresh(lambda: Dag("fresh", [Task(name, ups, duration=d) for name, ups, d in told]), critical_path)
-    for what, ours in (("critical path, first call", fresh), ("critical path, asked again", lambda: critical_path(dag))):
-        yield from beside(what, case, ours, {"networkx": (lambda: nx.dag_longest_path(weighted), 4)}, rounds)
+    yield from beside(case, {"critical path, first call": fresh, "critical path, asked again": lambda: critical_path(dag)},
+                      {"networkx": (lambda: nx.dag_longest_path(weighted), 4)}, rounds)
 
 
 def slot_cells(dag: Dag, case: str, rounds: int) -> Iterator[Cell]:
     assert makespan(dag, 64) == schedule(dag, 64).makespan == lean_simpy(dag, 64) == bare_simpy(dag, 64)
     # The idiomatic one grants a slot before the other completions of the instant, so it may differ in ties.
-    yield from beside("list schedule, 64 slots", case, lambda: makespan(dag, 64), {
-        "SimPy, lean model": (partial(lean_simpy, dag, 64), 4),
-        "SimPy, its event queue": (partial(bare_simpy, dag, 64), 1)}, rounds)
-    yield from beside("list schedule, 64 slots", case, lambda: makespan(dag, 64), {
-        "SimPy, idiomatic": (partial(idiomatic_simpy, dag, 64), 15)}, 1 if len(dag) > 10_000 else rounds)
+    ours = {"list schedule, 64 slots": lambda: makespan(dag, 64)}
+    yield from beside(case, ours, {"SimPy, lean model": (partial(lean_simpy, dag, 64), 4),
+                                   "SimPy, its event queue": (partial(bare_simpy, dag, 64), 1)}, rounds)
+    yield from beside(case, ours, {"SimPy, idiomatic": (partial(idiomatic_simpy, dag, 64), 15)},
+                      rounds if len(dag) <= 10_000 else 1)
 
 
-def cells(sizes: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)) -> Iterator[Cell]:
+def quality_cells() -> Iterator[Cell]:
+    """How long the schedules are, beside optima that a solver proved (tools/make_optimal.py)."""
+    kept = json.loads(OPTIMA.read_text(encoding="utf-8"))["cases"]
+    shares = [makespan(Dag.from_dict(case["tasks"]), case["slots"], first="critical_path") / case["optimum"]
+              for case in kept]
+    assert min(shares) >= 1, "shorter than a proved optimum"
+    yield Cell("list schedule by critical path, mean length", f"{len(kept)} Dags with a proved optimum", "budget",
+               sum(shares) / len(shares), 1.005, "times")
+
+
+def cells(sizes: tuple[int, ...] = SIZES) -> Iterator[Cell]:
+    yield from quality_cells()
+    curve = layered(50, 7)
+    yield amount("makespan curve, 1 to 32 slots", "50 tasks", lambda: makespan_curve(curve, 32), 100, unit="ms", scale=1e3)
     for n in sizes:
         for shape, width in SHAPES.items():
-            dag, case = layered(n, width(n)), f"{n:,} tasks, {shape}"
-            rounds = 9 if n <= 10_000 else 3 if n <= 100_000 else 1
-            yield from wave_cells(dag, case, rounds)
-            yield from path_cells(dag, case, rounds)
+            case, rounds = f"{n:,} tasks, {shape}", ROUNDS[n] if n in ROUNDS else 3
+            if n > 100_000:
+                tell(case)
+            dag = layered(n, width(n))
+            graph = networkx_graph(dag)
+            yield from wave_cells(dag, graph, case, rounds)
+            yield from path_cells(dag, rooted(graph, dag), case, rounds)
             if 10_000 <= n <= 100_000 and find_spec("simpy"):
                 yield from slot_cells(dag, case, rounds)
-    curve = layered(50, 7)
-    yield amount("makespan curve, 1 to 32 slots", "50 tasks", lambda: makespan_curve(curve, 32), 100, unit="ms",
-                 scale=1e3, rounds=9)
 
 
 if __name__ == "__main__":
-    show(cells(tuple(map(int, sys.argv[1:])) or (1_000, 10_000, 100_000)))
+    show(cells(tuple(map(int, sys.argv[1:])) or SIZES[:-1]))

@@ -1,20 +1,26 @@
 """How everything here is timed: in turns, in one process, answers compared before.
 
 A *cell* is one goal in one case: how many times faster than a named peer (or how much of a budget is used). Seconds
-are CPU time, so that a busy machine disturbs less; each call is timed several times in turns with its peers, the
-median counts, and a cell whose times spread by more than 30 % of the median is measured again, at most twice.
+are CPU time, so that a busy machine disturbs less. Each call is timed several times in turns with its peers, short
+ones many times within one reading of the clock; the median counts. Calls whose times spread by more than 30 % are
+measured again, at most twice, and the calmest attempt counts.
 """
 
 from __future__ import annotations
 
 import gc
 import statistics
+import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 SPREAD = 0.3
+SHORT = 0.01
+"""Seconds: a shorter call is repeated until its readings of the clock are about this far apart."""
+FRESH = 10
+"""Not more often than this, if each time something new has to be made for it."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,7 @@ class Cell:
 
     value: for unit "x" how many times faster than ``peer``, for "k/s" thousands a second: more is better. For any
     other unit an amount, which is to stay under the goal. A goal of None: the figure is told, no goal was set.
-    spread: (slowest - fastest) / median of the times behind it, the larger of the two sides.
+    spread: of the times behind it, see ``spread``; the larger of the two sides. None: measured once, or counted.
     """
 
     what: str
@@ -32,7 +38,7 @@ class Cell:
     value: float
     goal: float | None
     unit: str = "x"
-    spread: float = 0.0
+    spread: float | None = None
 
     @property
     def met(self) -> bool | None:
@@ -47,11 +53,13 @@ class Cell:
 
     def __str__(self) -> str:
         goal = f"{'>=' if self.upwards else '<='} {self.goal:<7,.4g}" if self.goal is not None else " " * 10
+        wide = "once" if self.spread is None else f"spread {self.spread:.0%}"
         return (f"{self.what:<44}{self.case:<36}{self.peer:<24}{self.value:>10,.3g} {self.unit:<6}{goal}"
-                f"{ {True: 'met', False: 'missed', None: 'told'}[self.met]:<8}spread {self.spread:.0%}")
+                f"{ {True: 'met', False: 'missed', None: 'told'}[self.met]:<8}{wide}")
 
     def to_json(self) -> dict[str, Any]:
-        kept = replace(self, value=float(f"{self.value:.3g}"), spread=round(self.spread, 2))
+        wide = self.spread if self.spread is None else round(self.spread, 2)
+        kept = replace(self, value=float(f"{self.value:.3g}"), spread=wide)
         return {**asdict(kept), "met": kept.met}
 
 
@@ -59,57 +67,93 @@ class Fresh:
     """A call that is given something new each time, made outside the clock."""
 
     def __init__(self, make: Callable[[], Any], use: Callable[[Any], Any]):
-        self.make, self.use, self.given = make, use, None
-
-    def __call__(self) -> Any:
-        return self.use(self.given)
+        self.make, self.use = make, use
 
 
-def seconds(call: Callable[[], Any]) -> float:
-    if isinstance(call, Fresh):
-        call.given = call.make()
+def seconds(call: Callable[[], Any] | Fresh, times: int = 1) -> float:
+    """CPU seconds of one call, as the mean of so many in a row."""
+    fresh = isinstance(call, Fresh)
+    given = [call.make() for _ in range(times)] if fresh else [()] * times
     gc.collect()
     gc.disable()
     begin = time.process_time()
-    call()
+    if fresh:
+        for each in given:
+            call.use(each)
+    else:
+        for _ in given:
+            call()
     took = time.process_time() - begin
     gc.enable()
-    return took
+    return took / times
 
 
-def spread(times: list[float]) -> float:
-    return (max(times) - min(times)) / max(statistics.median(times), 1e-9)
+def repeats(call: Callable[[], Any] | Fresh) -> int:
+    """How many calls make a reading of the clock that can be trusted."""
+    enough = int(SHORT / max(seconds(call), 1e-9))
+    return max(1, min(enough, FRESH) if isinstance(call, Fresh) else enough)
 
 
-def in_turns(calls: dict[str, Callable[[], Any]], rounds: int = 5) -> dict[str, list[float]]:
-    """The times of each call, taken in turns so that a slow moment hits all; the calmest of up to three attempts."""
-    best: dict[str, list[float]] = {}
+def spread(times: list[float]) -> float | None:
+    """The distance between the quartiles as a share of the median: a single slow moment does not count."""
+    if len(times) < 2:
+        return None
+    low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
+    return (high - low) / max(middle, 1e-9)
+
+
+class Taken(dict[str, list[float]]):
+    """The times of each call, by its name."""
+
+    def median(self, name: str) -> float:
+        return max(statistics.median(self[name]), 1e-9)
+
+    def spread(self, *names: str) -> float | None:
+        """The largest among these; of all if none is named."""
+        found = [wide for name in names or self if (wide := spread(self[name])) is not None]
+        return max(found, default=None)
+
+    def beside(self, what: str, case: str, name: str, peer: str, goal: float | None) -> Cell:
+        return Cell(what, case, peer, self.median(peer) / self.median(name), goal, spread=self.spread(name, peer))
+
+
+def in_turns(calls: dict[str, Callable[[], Any] | Fresh], rounds: int = 5) -> Taken:
+    """Take each call's time so many times, in turns, so that a slow moment hits all."""
+    gc.collect()
+    gc.freeze()                                            # what is there now is not looked through again and again
+    times = {name: repeats(call) for name, call in calls.items()} if rounds > 1 else {}
+    attempts = []
     for _ in range(3 if rounds > 1 else 1):
-        taken: dict[str, list[float]] = {name: [] for name in calls}
+        taken = Taken({name: [] for name in calls})
         for _ in range(rounds):
             for name, call in calls.items():
-                taken[name].append(seconds(call))
-        if not best or max(map(spread, taken.values())) < max(map(spread, best.values())):
-            best = taken
-        if max(map(spread, best.values())) <= SPREAD:
+                taken[name].append(seconds(call, times.get(name, 1)))
+        attempts.append(taken)
+        if (taken.spread() or 0) <= SPREAD:
             break
-    return best
+    gc.unfreeze()
+    return min(attempts, key=lambda taken: taken.spread() or 0)
 
 
-def beside(what: str, case: str, ours: Callable[[], Any], peers: dict[str, tuple[Callable[[], Any], float | None]],
-           rounds: int = 5) -> list[Cell]:
-    """A cell for each peer; peers are given as name -> (call, goal)."""
-    taken = in_turns({"dagkit": ours, **{name: call for name, (call, _) in peers.items()}}, rounds)
-    mine = statistics.median(taken["dagkit"])
-    return [Cell(what, case, name, statistics.median(taken[name]) / max(mine, 1e-9), goal,
-                 spread=max(spread(taken["dagkit"]), spread(taken[name]))) for name, (_, goal) in peers.items()]
+def beside(case: str, ours: dict[str, Callable[[], Any] | Fresh],
+           peers: dict[str, tuple[Callable[[], Any] | Fresh, float | None]], rounds: int = 5) -> Iterator[Cell]:
+    """A cell for each of ours beside each peer. ours: what -> call; peers: name -> (call, goal)."""
+    taken = in_turns({**ours, **{name: call for name, (call, _) in peers.items()}}, rounds)
+    for what in ours:
+        for name, (_, goal) in peers.items():
+            yield taken.beside(what, case, what, name, goal)
 
 
 def amount(what: str, case: str, call: Callable[[], Any], goal: float | None, *, unit: str = "s", rounds: int = 5,
            scale: float = 1) -> Cell:
     """A cell for our own time against a budget."""
-    taken = in_turns({"dagkit": call}, rounds)["dagkit"]
-    return Cell(what, case, "budget", statistics.median(taken) * scale, goal, unit, spread(taken))
+    taken = in_turns({what: call}, rounds)
+    return Cell(what, case, "budget", taken.median(what) * scale, goal, unit, taken.spread())
+
+
+def tell(what: str) -> None:
+    """Say what is being done, where the next cells are some seconds away."""
+    print(f"... {what}", file=sys.stderr, flush=True)
 
 
 def show(cells: Iterable[Cell]) -> list[Cell]:

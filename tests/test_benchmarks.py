@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from harness import Cell, in_turns, spread  # noqa: E402
+from harness import FRESH, SHORT, SPREAD, Cell, Fresh, Taken, in_turns, repeats, spread  # noqa: E402
 from picture import picture  # noqa: E402
 
 
@@ -24,7 +24,33 @@ def test_calls_are_timed_in_turns():
     order = []
     in_turns({"ours": lambda: order.append("ours"), "theirs": lambda: order.append("theirs")}, rounds=1)
     assert order == ["ours", "theirs"]
-    assert spread([1.0, 1.0, 2.0]) == 1.0
+
+
+def test_spread_is_that_of_the_middle_half():
+    assert spread([1.0, 2.0, 3.0, 4.0, 5.0]) == (4 - 2) / 3
+    assert spread([1.0, 1.0, 1.0, 1.0, 9.0]) == 0                   # one slow moment
+    assert spread([1.0]) is None                                    # measured once: nothing is known
+
+
+def test_a_ratio_is_that_of_the_medians_with_the_larger_spread():
+    cell = Taken({"ours": [1.0, 2.0, 3.0], "theirs": [8.0, 8.0, 8.0]}).beside("waves", "wide", "ours", "theirs", 3)
+    assert (cell.value, cell.peer, cell.spread, cell.met) == (4, "theirs", 0.5, True)
+
+
+def test_calls_that_spread_are_measured_again_and_the_calmest_attempt_counts(monkeypatch):
+    attempts = {1: [1.0, 2.0, 9.0], 2: [1.0, 1.1, 1.2], 3: [5.0, 5.0, 5.0]}
+    times = iter([SHORT, *attempts[1], *attempts[2], *attempts[3]])   # the first says how often to repeat
+    monkeypatch.setattr("harness.seconds", lambda call, n=1: next(times))
+    assert spread(attempts[1]) > SPREAD > spread(attempts[2])
+    assert in_turns({"ours": lambda: None}, rounds=3) == {"ours": attempts[2]}
+
+
+def test_short_calls_are_repeated_and_fresh_ones_get_something_new_each_time():
+    assert repeats(lambda: sum(range(100))) > 10 and repeats(Fresh(list, len)) == FRESH
+    made, used = [], []
+    call = Fresh(lambda: made.append(len(made)) or len(made), used.append)
+    in_turns({"ours": call}, rounds=2)
+    assert used == list(range(1, len(made) + 1))
 
 
 def test_the_picture_shows_every_cell_and_marks_what_was_missed():

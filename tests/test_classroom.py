@@ -96,7 +96,7 @@ def test_a_hand_out_is_one_file_that_asks_the_network_for_nothing(demo: Any, tmp
 
 
 def test_the_static_twin_asks_and_shows_every_situation(demo: Any) -> None:
-    page = demo.html()
+    page = demo.twin()
     assert all(one.still in page for one in demo.staged) and "<script" not in page
     assert page.count('class="dl-choice"') == len(demo.question.replies)
 

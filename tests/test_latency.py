@@ -273,7 +273,7 @@ def test_a_model_that_cannot_be_solved_is_a_sentence():
 
 def test_a_walk_shows_every_step_and_plays_what_is_chosen():
     walk = hop_walk("worker cut off")
-    shown = walk.html()
+    shown = walk.twin()
     assert Reader(shown).marks.count("dk-step") == len(walk.story.steps) and "script" not in Reader(shown).tags
     assert all(step.why in html.unescape(shown) for step in walk.story.steps)
     walk.guards = False

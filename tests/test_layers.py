@@ -30,7 +30,7 @@ LAYERS = (
     {"usage", "stays", "faulted", "delivered", "situation", "explain", "meters", "redelivery", "remarks",
      "bridge", "bridge_rows", "named"},
     {"trace"},
-    {"written", "element"},
+    {"written", "widget"},
     {"serial", "compare", "compared", "breakeven", "choice", "examples", "interop", "naive", "museum", "chrome_trace"},
     {"formats", "latency", "capacity", "claims"},
     {"real_run", "recorded"},

@@ -13,6 +13,7 @@ from ..lesson.page import Table, esc, items, static
 from ..states import NAMES
 from ..symptoms import CAUSES, Broken, broken, readings
 from ..symptoms.shown import bars
+from ..widget import Panel
 
 SEED = 1
 
@@ -66,7 +67,7 @@ def _else(case: Broken) -> str:
     return f"a warning: {told[0]}" if told else "nothing: the states are as ever"
 
 
-class Breaking:
+class Breaking(Panel):
     """Choose what breaks and when to look. Without widgets: one table of everything that can break."""
 
     def __init__(self) -> None:
@@ -89,10 +90,9 @@ class Breaking:
     def __repr__(self) -> str:
         return repr(symptoms_table())
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle = self.box._repr_mimebundle_(**kwargs) or {}
+    def twin(self) -> str:
         told = "<p>Without widgets: all that can break here, and how it shows.</p>"
-        return {**bundle, "text/html": static(told + symptoms_table()._repr_html_()), "text/plain": repr(self)}
+        return static(told + symptoms_table()._repr_html_())
 
 
 def seen(key: str, tick: int) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import anywidget
 import traitlets
 
-from ..element import module
 from ..lesson.chips import chips
 from ..lesson.page import static
+from ..widget import Widget, module
 from .drawn import architecture
 
 
@@ -53,7 +52,7 @@ STEPS = (
 """The usual way with CeleryExecutor; with LocalExecutor there is no broker, and the worker is a child of the scheduler."""
 
 
-class Journey(anywidget.AnyWidget):
+class Journey(Widget):
     """The journey on the map, step by step: buttons or arrow keys. Without widgets: the whole of it as a table."""
 
     _esm = module(Path(__file__).parent / "journey.js")
@@ -71,19 +70,11 @@ class Journey(anywidget.AnyWidget):
         return "\n".join(f"{k:>2}. {s.component}: {s.does} [{s.row}] -> {s.state or 'no task instance yet'}"
                          for k, s in enumerate(STEPS, 1))
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
-        return {**data, "text/html": twin(), "text/plain": repr(self)}, metadata
-
-
-def twin() -> str:
-    """The journey without a script: the map, and every step as a row."""
-    rows = [{"step": k, "who acts": s.component, "what": s.does, "row in the database": s.row,
-             "state then": s.state or "-"} for k, s in enumerate(STEPS, 1)]
-    return static(f'<div class="dl-map">{architecture(3).map.svg()}</div>{chips(rows)._repr_html_()}')
+    def twin(self) -> str:
+        """The map, and every step as a row."""
+        rows = [{"step": k, "who acts": s.component, "what": s.does, "row in the database": s.row,
+                 "state then": s.state or "-"} for k, s in enumerate(STEPS, 1)]
+        return static(f'<div class="dl-map">{self.html}</div>{chips(rows)._repr_html_()}')
 
 
 def journey() -> Journey:
@@ -96,4 +87,4 @@ def journey() -> Journey:
     return Journey()
 
 
-__all__ = ["STEPS", "Journey", "Step", "journey", "twin"]
+__all__ = ["STEPS", "Journey", "Step", "journey"]

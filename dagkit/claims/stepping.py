@@ -11,10 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
-from ..element import module
+from ..widget import Widget, module
 from .model import WHO, Interleavings, Moment, interleavings, statements
 from .strategies import STRATEGIES, strategy
 
@@ -104,7 +103,7 @@ def _esc(text: str) -> str:
 # ---- the widget ----------------------------------------------------------------------------------------------------
 
 
-class Steps(anywidget.AnyWidget):
+class Steps(Widget):
     """The picture to walk through. ``order``: the steps taken so far, like "ABB". ``strategy``, ``row_locks``: what is
     looked at; all three follow what is done in the browser, and can be set."""
 
@@ -122,12 +121,8 @@ class Steps(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return words(self.plays)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
-        return {**data, "text/html": still(self.plays), "text/plain": repr(self)}, metadata
+    def twin(self) -> str:
+        return still(self.plays)
 
 
 def steps(name: str = "unlocked", *, row_locks: bool = True) -> Steps:

@@ -13,18 +13,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from ..checks import whole
 from ..claims import interleavings, stepping
-from ..element import SHARED
 from ..errors import DagkitError
 from ..lesson import hop_walk as walks
 from ..lesson import page as pages
 from ..lesson.ask import Question
 from ..lesson.page import Folded, Page, esc, fold, plain, rich, static
 from ..views import html_export, player
+from ..widget import SHARED, Widget
 from ..written import write
 
 HERE = Path(__file__).parent
@@ -72,7 +71,7 @@ def walked(title: str, watch: str, say: str, case: str, *, fallback: bool = True
     """A Dag run, hop by hop, with one fault."""
     walk = walks.hop_walk(case, fallback=fallback, guards=guards)
     state = {name: getattr(walk, name) for name in ("cases", "case", "fallback", "guards", "shown", "step")}
-    return Situation(title, watch, say, minutes, "walk", state, walk.html())
+    return Situation(title, watch, say, minutes, "walk", state, walk.twin())
 
 
 @cache
@@ -94,7 +93,7 @@ def look() -> str:
     return "\n".join([pages.css(), stepping.css(), *(path.read_text(encoding="utf-8") for path in parts)])
 
 
-class Demo(anywidget.AnyWidget):
+class Demo(Widget):
     """A demo to be shown. ``now``: the situation on show, 0 is the question. ``size``: how large everything is drawn.
 
     question: asked before anything is shown. opening, closing: the presenter's first and last words.
@@ -163,18 +162,11 @@ class Demo(anywidget.AnyWidget):
         keys = [f"{n}. {one.title}: {plain(one.watch)}" for n, one in enumerate(self.staged, 1)]
         return "\n".join([self.title, self.question.words("Predict"), *keys])
 
-    def html(self) -> str:
+    def twin(self) -> str:
         """The whole demo where nothing runs: the question, then each situation behind a line that opens."""
         opened = "".join(fold(f"<b>{n}</b> · {rich(one.title)}", f"<p>{rich(one.watch)}</p>{one.still}")
                          for n, one in enumerate(self.staged, 1))
         return static(f"{self.question.html(lead='Question')}{opened}")
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
-        return {**data, "text/html": self.html(), "text/plain": repr(self)}, metadata
 
     def to_html(self, path: str | Path) -> Path:
         """Write the demo as one file to hand out: it works offline, without Python. Gives its path.
@@ -189,7 +181,7 @@ class Demo(anywidget.AnyWidget):
         text = script().replace(html_export.EXPORT, "const player_ = {")
         boot = html_export.BOOT.replace("player.render", "player_.render")
         return html_export.PAGE.format(
-            title=_html.escape(self.title), css=look(), still=f"<h1>{esc(self.title)}</h1>{self.html()}",
+            title=_html.escape(self.title), css=look(), still=f"<h1>{esc(self.title)}</h1>{self.twin()}",
             state=html_export.script_json({**state, "now": 0, "size": 1.0}), esm=text + boot)
 
 

@@ -82,10 +82,5 @@ class AskedPlayer(Player):
         super().__init__(trace, prediction=question.for_player(), **options)
         self.question = question
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
-        folded = self.question.html() + fold("Show how it ended", still(self.trace), ' class="dl-reveal"')
-        return {**data, "text/html": static(folded)}, metadata
+    def twin(self) -> str:
+        return static(self.question.html() + fold("Show how it ended", still(self.trace), ' class="dl-reveal"'))

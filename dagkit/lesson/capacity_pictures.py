@@ -8,6 +8,7 @@ from ..capacity import POLICIES, SITUATIONS, Failover, Sleep, compare, scale
 from ..capacity.scaling import BOOT, MISSING, Play
 from ..views import charts, gantt
 from ..views.picture import Picture, content_prefix, counted
+from ..widget import Panel
 from .page import Table, content, static
 
 
@@ -34,7 +35,7 @@ def scaled(play: Play, title: str = "") -> Picture:
                          enumerate(zip(play.needed, play.slots, play.triggerers, strict=True))], words)
 
 
-class ScalingPanel:
+class ScalingPanel(Panel):
     """Three choices: what happens, who decides, and how a missing metric is read."""
 
     def __init__(self, situation: str = "a burst that is due", policy: str = "queue", missing_as: str = "hold") -> None:
@@ -63,11 +64,10 @@ class ScalingPanel:
     def __repr__(self) -> str:
         return f"{self.words}\n{scaled(self.shown)!r}"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle = self.box._repr_mimebundle_(**kwargs) or {}
+    def twin(self) -> str:
         note = ("<p>Without widgets the choices are made in code: "
                 '<code>scaling_panel("a missing metric", "cpu", "zero")</code>.</p>')
-        return {**bundle, "text/html": static(note + self.result.value), "text/plain": repr(self)}
+        return static(note + self.result.value)
 
 
 def scaling_panel(situation: str = "a burst that is due", policy: str = "queue", missing_as: str = "hold") -> ScalingPanel:

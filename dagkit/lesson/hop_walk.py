@@ -9,21 +9,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
-from ..element import module
 from ..errors import DagkitError, choices, nearest, shown
 from ..latency import CASES, play
 from ..latency.story import Story
 from ..views.picture import Picture
+from ..widget import Widget, module
 from .page import css, rich, static
 from .sequence import sequence
 
 HERE = Path(__file__).parent
 
 
-class HopWalk(anywidget.AnyWidget):
+class HopWalk(Widget):
     """A story to walk through. case: a name of CASES. fallback, guards: whether these protect. step: from 0."""
 
     _esm = module(HERE / "hop_walk.js")
@@ -64,18 +63,11 @@ class HopWalk(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return f"{self.case}: {self.shown['happens']} {self.shown['then']}\n{self.story.verdict()}"
 
-    def html(self) -> str:
+    def twin(self) -> str:
         """The whole story as it stands without widgets."""
         told = Picture(sequence(self.story, self.case), self.table())
         return static(f"<p><b>{rich(self.shown['happens'])}</b> {rich(self.shown['then'])}</p>"
                       f"<p>{rich(self.story.verdict())}</p>{told.html()}")
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
-        return {**data, "text/html": self.html(), "text/plain": repr(self)}, metadata
 
 
 def hop_walk(case: str = "nothing", *, fallback: bool = True, guards: bool = True) -> HopWalk:

@@ -13,6 +13,7 @@ from ..errors import DagkitError
 from ..latency import ASSUMED, CONCLUSIONS, DESIGNS, PARAMETERS, Model, conclusions, curves, predictions
 from ..views.charts import DASHES, INKS
 from ..views.picture import Picture, content_prefix, el, esc, num, svg_root, text_style
+from ..widget import Panel
 from .page import esc as safe
 from .page import fold, static
 
@@ -148,7 +149,7 @@ def _style(root: str) -> str:
 # ---- the panel -----------------------------------------------------------------------------------------------------
 
 
-class LatencyPanel:
+class LatencyPanel(Panel):
     """A slider for every assumed number. Moving one solves the model anew and asks which conclusions still stand."""
 
     def __init__(self) -> None:
@@ -190,10 +191,9 @@ class LatencyPanel:
         return "\n".join(f"{row['figure']}: published {row['published']}, model {row['model']}, error {row['error %']} % "
                          f"({row['use']})" for row in predictions(self.usual))
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle = self.box._repr_mimebundle_(**kwargs) or {}
+    def twin(self) -> str:
         note = "<p>Without widgets the assumed numbers are moved in code: <code>dk.latency.Model(schedulers=4)</code>.</p>"
-        return {**bundle, "text/html": static(note + self.inner), "text/plain": repr(self)}
+        return static(note + self.inner)
 
 
 STOPS = 9

@@ -9,12 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
-from ..element import module
 from ..errors import shown
 from ..views import table as tables
+from ..widget import Widget, module
 
 HERE = Path(__file__).parent
 LONGEST = 4000
@@ -27,7 +26,7 @@ def css() -> str:
     return (HERE / "lesson.css").read_text(encoding="utf-8").strip()
 
 
-class Page(anywidget.AnyWidget):
+class Page(Widget):
     """What a lesson cell shows: ``html`` for people, ``text`` for terminals, ``answers`` once given."""
 
     _esm = module(HERE / "lesson.js")
@@ -42,12 +41,8 @@ class Page(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return self.text
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
-        return {**data, "text/html": static(self.html), "text/plain": self.text}, metadata
+    def twin(self) -> str:
+        return static(self.html)
 
 
 class Table:

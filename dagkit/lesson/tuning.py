@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .. import widget
 from ..dag import Dag
 from ..engine import simulate
 from ..errors import DagkitError, choices, nearest, shown
@@ -249,7 +250,7 @@ def _counts(trace: Any) -> dict[str, int]:
     return {state: counts[state] for state in ("success", "failed", "upstream_failed", "skipped", "none", "scheduled")}
 
 
-class Panel:
+class Panel(widget.Panel):
     """The deployment with a control for every knob. Without widgets: the usual values, and how to turn them in code."""
 
     def __init__(self) -> None:
@@ -276,14 +277,13 @@ class Panel:
     def __repr__(self) -> str:
         return repr(self.tuned)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle = self.box._repr_mimebundle_(**kwargs) or {}
+    def twin(self) -> str:
         rows = "".join(f"<tr><td><code>{esc(k.name)}</code></td><td>{esc(_said(k.usual))}</td><td>{esc(k.limits)}</td></tr>"
                        for k in KNOBS.values())
         knobs = ("<p>Without widgets the knobs are turned in code: <code>tune(source_slots=3)</code>.</p>"
                  '<div class="dl-scroll dl-table"><table><thead><tr><th>knob</th><th>usual</th><th>limits</th></tr></thead>'
                  f"<tbody>{rows}</tbody></table></div>")
-        return {**bundle, "text/html": static(knobs + self.tuned.inner()), "text/plain": repr(self)}
+        return static(knobs + self.tuned.inner())
 
 
 def _said(value: Any) -> str:

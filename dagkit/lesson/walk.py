@@ -10,18 +10,17 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-import anywidget
 import traitlets
 
 from ..choice import BEFORE, FIRST, STEPS, Advice, blind_spots, executors, paths, recommend
 from ..compared import Comparison
 from ..dag import Dag
-from ..element import module
 from ..errors import DagkitError, choices, nearest, shown
 from ..scenario import Config, Scenario
 from ..task import Task
 from ..views.lanes import lanes
 from ..views.picture import Picture, el
+from ..widget import Widget, module
 from .chart import Chart, Point
 from .maps import Edge, Node
 from .page import HERE, Page, Table, esc, fold, static
@@ -152,7 +151,7 @@ def _tree(name: str, before: Sequence[tuple[str, bool]] = ()) -> str:
 # ---- the walk -----------------------------------------------------------------------------------------------------------
 
 
-class Walk(anywidget.AnyWidget):
+class Walk(Widget):
     """The questions one after the other. answers: those given on the way, by step name. workload: what to try the
     recommendation on. advice: where the answers lead (None: not at an end yet)."""
 
@@ -197,14 +196,9 @@ class Walk(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return "\n".join(f"{row['answers']} -> {row['recommended']}" for row in ways())
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
-        html = (f"<p>{esc(BEFORE)}</p><section>{_tree(FIRST)}</section>"
-                f'{fold("All ways as a table", Table(ways())._repr_html_())}')
-        return {**data, "text/html": static(html), "text/plain": repr(self)}, metadata
+    def twin(self) -> str:
+        return static(f"<p>{esc(BEFORE)}</p><section>{_tree(FIRST)}</section>"
+                      f'{fold("All ways as a table", Table(ways())._repr_html_())}')
 
 
 def walk() -> Walk:

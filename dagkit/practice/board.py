@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from .. import states
-from ..element import module
 from ..errors import DagkitError, shown
 from ..lesson.page import css, esc, fold, rich, static
 from ..views import draw, gantt
 from ..views.picture import badge, brief, content_prefix, counted, plain
+from ..widget import Widget, module
 from .game import Game
 
 HERE = Path(__file__).parent
@@ -28,7 +27,7 @@ game.go()             # the next tick
 game.score            # at the end"""
 
 
-class Board(anywidget.AnyWidget):
+class Board(Widget):
     """A game as a widget; without widgets, how it begins and how to play it in code.
 
     game: the game on the board, see ``Game``; it is what you played so far.
@@ -85,13 +84,6 @@ class Board(anywidget.AnyWidget):
         return static(f"<p>{esc(HOW)} {esc(shown_now['limits'])}</p><div class=\"dl-scroll\">{shown_now['svg']}</div>"
                       f'<div class="dl-scroll dl-table">{table}</div>{shown_now["bars"]}{shown_now["score"]}'
                       f"{fold('Play it in code', f'<pre>{CODE}</pre>')}")
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
-        return {**data, "text/html": self.twin(), "text/plain": repr(self)}, metadata
 
 
 def face(game: Game) -> dict[str, Any]:

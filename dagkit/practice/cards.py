@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
-from ..element import module
 from ..errors import DagkitError
 from ..lesson.page import css, esc, fold, rich, static
+from ..widget import Widget, module
 from . import scenes
 from .content import misconceptions
 from .drills import Judged
@@ -23,7 +22,7 @@ HERE = Path(__file__).parent
 HINTS = 3
 
 
-class Cards(anywidget.AnyWidget):
+class Cards(Widget):
     """Questions to page through. Without widgets all of them stand there, answers folded.
 
     deck: what the browser knows of each question (never the answer). replies: by number, what Python said so far.
@@ -156,13 +155,6 @@ class Cards(anywidget.AnyWidget):
         """All questions, everything folded."""
         head = f"<h4>{esc(self.title)}</h4>"
         return static(head + ("".join(item.twin() for item in self.items) or f"<p>{esc(self.words)}</p>"))
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
-        return {**data, "text/html": self.twin(), "text/plain": repr(self)}, metadata
 
 
 def sent(item: Item) -> dict[str, Any]:

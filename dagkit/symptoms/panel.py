@@ -7,6 +7,7 @@ from typing import Any
 from ..checks import levels, seeds
 from ..errors import DagkitError
 from ..lesson.page import esc, fold, static
+from ..widget import Panel
 from .game import CHOICES, Symptom, symptom
 from .incident import BUDGET, Incident, incident
 from .readings import Reading
@@ -17,7 +18,7 @@ def _widgets() -> Any:
     return ipywidgets
 
 
-class Game:
+class Game(Panel):
     """The symptom game: one case after the other; which component, and what to check first."""
 
     def __init__(self, seed: int = 1, level: int = 1):
@@ -59,18 +60,17 @@ class Game:
     def __repr__(self) -> str:
         return repr(self.case)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle = self.box._repr_mimebundle_(**kwargs) or {}
+    def twin(self) -> str:
         case = self.case
         asked = (f"<p><b>Which component?</b> {esc(', '.join(case.choices))}</p>"
                  f"<p><b>What first?</b></p><ul>{''.join(f'<li>{esc(c)}</li>' for c in case.checks)}</ul>"
                  + fold("The answer", f"<p><b>{esc(case.answer)}.</b> {esc(case.solution)}</p>")
                  + "<p>Another case: <code>symptoms.symptom(seed=2, level=1)</code>, then "
                    "<code>.reply('broker')</code>.</p>")
-        return {**bundle, "text/html": static(case._repr_html_() + asked), "text/plain": repr(self)}
+        return static(case._repr_html_() + asked)
 
 
-class Drill:
+class Drill(Panel):
     """The incident drill: look at dashboards, each look costs, then name what is broken."""
 
     def __init__(self, seed: int = 1, level: int = 1):
@@ -121,15 +121,14 @@ class Drill:
     def __repr__(self) -> str:
         return repr(self.drill)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle = self.box._repr_mimebundle_(**kwargs) or {}
+    def twin(self) -> str:
         looks = incident(self.seed, self.level.value)
         looks.budget = len(looks.components)
         folds = "".join(fold(f"Check: {esc(name)}", _lines(looks.check(name))) for name in looks.components)
         end = fold("The answer", f"<p>{esc(looks.answer(*looks.solution).text.split(' Score')[0])}</p>")
         how = "<p>In code: <code>drill = symptoms.incident(1)</code>, <code>drill.check('broker')</code>, " \
               "<code>drill.answer('broker')</code>.</p>"
-        return {**bundle, "text/html": static(self.drill._repr_html_() + folds + end + how), "text/plain": repr(self)}
+        return static(self.drill._repr_html_() + folds + end + how)
 
 
 def _lines(readings: list[Reading]) -> str:

@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from ..checks import HUGE
 from ..checks import plain as plain_number
-from ..element import module
 from ..errors import DagkitError, quoted, shown
 from ..errors import choices as listed
 from ..keywords import checked
 from ..trace import Trace
+from ..widget import Widget, module
 from . import gantt
 from . import replay as replays
 from .drawing import Drawing
@@ -70,7 +69,7 @@ class Prediction:
                 "answer": None if answer is None else shown(answer, 200), "because": shown(because, 400)}
 
 
-class Player(anywidget.AnyWidget):
+class Player(Widget):
     """The widget behind ``dk.play``. Set ``tick`` or ``selected`` from Python, or read what was chosen."""
 
     _esm = ESM
@@ -115,14 +114,9 @@ class Player(anywidget.AnyWidget):
         second = f"; beside it, {self.beside['titles'][1]}: {told(self.beside['replay'])}" if self.beside else ""
         return f"Player({self.replay['title']}: {told(self.replay)}{second})"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The widget; beside it, for whoever has no widgets, the picture of the last tick with a table."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
-        twin = still(self.trace, self.other, self.beside["titles"] if self.beside else None)
-        return {**data, "text/html": twin, "text/plain": repr(self)}, metadata
+    def twin(self) -> str:
+        """The picture of the last tick, with a table."""
+        return still(self.trace, self.other, self.beside["titles"] if self.beside else None)
 
 
 def state(

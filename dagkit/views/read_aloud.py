@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import anywidget
 import traitlets
 
 from ..errors import shown
+from ..widget import Widget
 from .picture import esc
 
 
-class ReadAloud(anywidget.AnyWidget):
+class ReadAloud(Widget):
     """The paragraph as a widget; without widgets it is the paragraph alone."""
 
     _esm = """
@@ -41,13 +39,8 @@ class ReadAloud(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return self.text
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
-        paragraph = f'<p style="white-space:pre-line">{esc(self.text)}</p>'
-        return {**data, "text/html": paragraph, "text/plain": self.text}, metadata
+    def twin(self) -> str:
+        return f'<p style="white-space:pre-line">{esc(self.text)}</p>'
 
 
 def read_aloud(text: str) -> ReadAloud:

@@ -8,7 +8,7 @@ import pytest
 
 from dagkit.claims import STRATEGIES, interleavings
 from dagkit.claims.stepping import HERE, book
-from dagkit.element import module
+from dagkit.widget import module
 from dagkit.views.html_export import script_json
 
 pytestmark = pytest.mark.browser

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from .checks import whole
+from .checks import is_number, whole
 from .dag import Dag
 from .engine import simulate
 from .errors import DagkitError, quoted
 from .executors import CeleryExecutor, Executor, KubernetesExecutor, Latency, Worker
 from .scenario import Config
-from .task import Task, is_number
+from .task import Task
 
 SLOTS, TASKS = 16, 160
 WORSE = 1.1

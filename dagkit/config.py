@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .checks import HUGE, MOST, flag, number, plain_fields, whole
+from .checks import HUGE, MOST, flag, is_number, number, plain_fields, whole
 from .errors import DagkitError, choices, nearest, quoted, shown
-from .task import is_number
+from .keywords import checked
 
 DEFAULT_POOL_SLOTS = 128   # [core] default_pool_task_slot_count
 LONGEST = 10**12
 """Ticks: the longest cap of a retry delay, more than any simulation lasts."""
 
 
+@checked
 @dataclass(frozen=True)
 class Pool:
     """A named number of slots, shared by any tasks of any Dags.
@@ -39,6 +40,7 @@ class Pool:
         flag("pool", "include_deferred", self.include_deferred)
 
 
+@checked
 @dataclass(frozen=True)
 class Runs:
     """How many runs a Dag gets, and when they fall due.
@@ -77,6 +79,7 @@ class Runs:
 PACINGS = ("lesson", "airflow")
 
 
+@checked
 @dataclass(frozen=True)
 class Config:
     """Settings of the scheduler, named as in airflow.cfg. Durations are in ticks.

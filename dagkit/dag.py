@@ -16,20 +16,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from .checks import flag, plain, whole
+from . import keywords
+from .checks import flag, is_number, plain, whole
 from .errors import DagkitError, choices, nearest, quoted, shown
 from .graph import Graph, compile_graph
 from .task import (
     PARAMETERS,
     Task,
     detached,
-    is_number,
     kept_by,
     kind_of,
     mapped_over,
     open_dags,
     put,
-    spec_of,
+    rebuilt,
     unknown,
     upstream_ids,
 )
@@ -41,6 +41,7 @@ _AIRFLOW_ID = re.compile(r"[\w.-]{1,250}\Z")
 _MAPPED = re.compile(r"\[\d+\]\Z")   # an instance of a mapped task, made by planning.expand
 
 
+@keywords.checked
 class Dag:
     """Tasks with one-way dependencies. Refuses, while being built, what could never run.
 
@@ -68,8 +69,7 @@ class Dag:
         **unknown: Any,
     ):
         for name in unknown:
-            raise DagkitError(f"Dag '{shown(dag_id)}': parameter '{shown(name)}' is unknown.{nearest(name, OPTIONS)} "
-                              f"Known: {choices(OPTIONS)}.")
+            raise keywords.unknown(f"Dag '{shown(dag_id)}'", name, OPTIONS)
         self.dag_id = dag_id
         self.max_active_tasks = max_active_tasks
         self.max_active_runs = max_active_runs
@@ -272,9 +272,8 @@ class Dag:
 
     def replace(self, task_id: str, /, **changes: Any) -> Dag:
         """A copy of the Dag in which one task differs: ``dag.replace("load", duration=1)``."""
-        specs = {t.task_id: spec_of(t) for t in self}
-        specs[self[task_id].task_id].update(changes)
-        return type(self).from_dict(specs, self.dag_id, **self.options())
+        tasks = [rebuilt(t, changes if t is self[task_id] else {}) for t in self]
+        return type(self)(self.dag_id, tasks, **self.options()).close()
 
     def options(self) -> dict[str, Any]:
         """The Dag-level parameters, as ``Dag(...)`` takes them."""

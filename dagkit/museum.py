@@ -21,6 +21,7 @@ from .engine import simulate
 from .errors import DagkitError, choices, nearest, shown
 from .executors import Broker, CeleryExecutor, EdgeExecutor, Executor, KubernetesExecutor, LocalExecutor, Worker
 from .scenario import Config, Pool, Runs, Scenario
+from .states import AIRFLOW_VERSION
 from .task import Task
 from .waits import Deferral, Sensor
 
@@ -31,10 +32,7 @@ TOPICS = {
     "loop": "The scheduler's loop", "parsing": "Parsing",
 }
 NOT_SIMULATED: dict[str, str] = {}
-NOT_SIMULATED_CHANGES = {
-    "airflow_version": "another version of Airflow; the kit follows one",
-    "scheduling": "a hint that is lost: a lesson of its own",
-}
+LOST_HINT = "a hint that is lost: no scheduler of Airflow 3 gets any. The hops of lesson 9 play it"
 
 
 @dataclass(frozen=True)
@@ -122,15 +120,15 @@ def unplayable(case_id: str, change: int | None = None) -> str:
     """Why the kit does not play a case or variant, or "".
 
     >>> unplayable("A22", 0)
-    'another version of Airflow; the kit follows one'
+    'it is about Airflow 2.x, and the kit plays the rules of version 3.3.2 alone'
     """
     if case_id in NOT_SIMULATED:
         return NOT_SIMULATED[case_id]
     told = variant(case_id, change)
-    for key, why in NOT_SIMULATED_CHANGES.items():
-        if key in told if key != "scheduling" else "lost_hint_after" in told.get(key, {}):
-            return why
-    return ""
+    if "airflow_version" in told:
+        return (f"it is about Airflow {told['airflow_version'].replace('-', ' to ')}, and the kit plays the rules of "
+                f"version {AIRFLOW_VERSION} alone")
+    return LOST_HINT if "lost_hint_after" in told.get("scheduling", {}) else ""
 
 
 def scenario(case_id: str, change: int | None = None) -> Scenario:

@@ -12,18 +12,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import states
-from .checks import HUGE, MOST, listed, names, plain, plain_fields
+from .checks import HUGE, MOST, is_number, listed, names, plain, plain_fields
 from .config import DEFAULT_POOL_SLOTS, Config, Pool, Runs
 from .dag import Dag
 from .errors import DagkitError, choices, nearest, quoted, shown
 from .executors import Executors
 from .faults import FAULTS
-from .task import Task, detached, is_number
+from .keywords import checked
+from .task import Task, detached
 
 ACTIONS = ("clear", "pause", "unpause")
 """Changes on the way that are done once, rather than merged into the scenario."""
 
 
+@checked
 @dataclass(frozen=True)
 class Scenario:
     """One complete, repeatable situation: ``simulate(scenario)`` always gives the same Trace.
@@ -90,7 +92,6 @@ class Scenario:
         """A copy with some arguments changed; ``dag=`` stands for ``dags=``."""
         if "dag" in changes:
             changes["dags"] = changes.pop("dag")
-        _known_names(changes)
         if "dags" in changes and "runs" not in changes:
             kept = {dag.dag_id for dag in _dags(changes["dags"])}
             changes["runs"] = {dag_id: runs for dag_id, runs in self.runs.items() if dag_id in kept}
@@ -276,15 +277,7 @@ def as_scenario(dag_or_dags_or_scenario: Any, **changes: Any) -> Scenario:
     """What ``simulate`` was given, as one Scenario."""
     if isinstance(dag_or_dags_or_scenario, Scenario):
         return dag_or_dags_or_scenario.replace(**changes) if changes else dag_or_dags_or_scenario
-    _known_names(changes)
     return Scenario(dag_or_dags_or_scenario, **changes)
-
-
-def _known_names(given: Mapping[str, Any]) -> None:
-    known = [f.name for f in dataclasses.fields(Scenario)]
-    for name in given:
-        if name not in known:
-            raise DagkitError(f"scenario: '{shown(name)}' is unknown.{nearest(name, known)} Known: {choices(known, 12)}.")
 
 
 __all__ = ["ACTIONS", "Config", "DEFAULT_POOL_SLOTS", "Dag", "Pool", "Runs", "Scenario", "Task", "as_scenario", "ticks"]

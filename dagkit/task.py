@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .checks import MOST, UNPRINTABLE, plain
-from .checks import is_number as is_number
-from .errors import DagkitError, choices, nearest, quoted, shown
+from . import keywords
+from .checks import MOST, UNPRINTABLE, is_number, plain
+from .errors import DagkitError, nearest, quoted, shown
 from .parameters import (
     FLAG,
     TEXT,
@@ -27,7 +27,6 @@ from .parameters import (
     weight_rule_of,
     whole,
 )
-from .parameters import WEIGHT_RULES as WEIGHT_RULES
 from .waits import Wait
 
 if TYPE_CHECKING:
@@ -214,7 +213,7 @@ class Task:
         if name == "task_id":
             raise DagkitError(f"task '{shown(self.task_id)}': an id cannot be changed, because other tasks name it. "
                               "Declare a task with the new id.")
-        anew = detached(self.task_id, {**kept_by(self), name: value}, type(self))         # if refused, nothing changed
+        anew = rebuilt(self, {name: value})               # if refused, nothing changed
         put(self, "__dict__", vars(anew))
 
     def __delattr__(self, name: str) -> None:
@@ -242,8 +241,7 @@ class Task:
 
     def __rrshift__(self, other: Any) -> Task:
         """``[a, b] >> c``."""
-        for task in _as_tasks(other, self):
-            self._wait_for(task)
+        self << other
         return self
 
     def __lshift__(self, other: Any) -> Any:
@@ -254,8 +252,7 @@ class Task:
 
     def __rlshift__(self, other: Any) -> Task:
         """``[b, c] << a``."""
-        for task in _as_tasks(other, self):
-            task._wait_for(self)
+        self >> other
         return self
 
     def _wait_for(self, task: Task) -> None:
@@ -319,8 +316,7 @@ def _settle(task: Task) -> None:
 
 def unknown(task_id: object, name: object) -> DagkitError:
     """The refusal of a parameter that no task has."""
-    return DagkitError(f"task '{shown(task_id)}': parameter '{shown(name)}' is unknown.{nearest(name, PARAMETERS[1:])} "
-                       f"Known: {choices(PARAMETERS[1:], 40)}.")
+    return keywords.unknown(f"task '{shown(task_id)}'", name, PARAMETERS[1:])
 
 
 def detached(task_id: str, spec: Mapping[str, Any], kind: type[Task] = Task) -> Task:
@@ -332,6 +328,19 @@ def detached(task_id: str, spec: Mapping[str, Any], kind: type[Task] = Task) -> 
         return task
     finally:
         open_dags.reset(held)
+
+
+def rebuilt(task: Task, changes: Mapping[str, Any], task_id: str | None = None) -> Task:
+    """A copy of a task, of the same class, in which some parameters differ. It belongs to no Dag.
+
+    One that is no teardown any more loses the trigger rule which that brought.
+    """
+    if "task_id" in changes:
+        raise unknown(task.task_id, "task_id")
+    kept = {**kept_by(task), **changes}
+    if task.is_teardown and not kept["is_teardown"] and "trigger_rule" not in changes:
+        del kept["trigger_rule"]
+    return detached(task.task_id if task_id is None else task_id, kept, type(task))
 
 
 def kept_by(task: Task) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from .checks import flag, listed, plain, plain_fields, whole
 from .errors import DagkitError, FormatError, choices, nearest, quoted, shown
+from .keywords import checked
 
 MODES = ("poke", "reschedule")
 
@@ -20,6 +21,7 @@ def _ticks(who: str, name: str, value: Any, low: int, none: bool = False) -> Non
     whole(who, name, value, low, none=none, unit=" of ticks")
 
 
+@checked
 @dataclass(frozen=True)
 class Sensor:
     """Checks a condition every poke_interval until it is true, or until timeout.
@@ -55,6 +57,7 @@ class Sensor:
         object.__setattr__(self, "errors_at", given)
 
 
+@checked
 @dataclass(frozen=True)
 class Deferral:
     """Runs for ``before`` ticks, is parked with the triggerer for ``wait`` ticks, then runs for ``after`` ticks.
@@ -75,6 +78,7 @@ class Deferral:
         _ticks("Deferral", "timeout", self.timeout, 1, none=True)
 
 
+@checked
 @dataclass(frozen=True)
 class HumanInput:
     """Asks a person after ``before`` ticks and waits in awaiting_input; then runs for ``after`` ticks.

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import dagkit as dk
-from dagkit.dag import spec_of
+from dagkit.task import spec_of
 from dagkit.trigger_rules import RULES
 
 OUTCOMES = ("success", "success", "success", "fail", "fail", "fail_hard", "skip")

@@ -95,6 +95,22 @@ def test_a_hand_out_is_one_file_that_asks_the_network_for_nothing(demo: Any, tmp
         demo.to_html(tmp_path)
 
 
+def test_a_hand_out_is_written_when_the_button_is_pressed_and_not_before(
+        demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    panel = demo.hand_out()
+    shown = panel._repr_mimebundle_()
+    assert [*tmp_path.iterdir()] == [] and f"demo.to_html(&quot;{demo.name}.html&quot;)" in shown["text/html"]
+    button = panel.box.children[0]
+    button.click()
+    assert (tmp_path / f"{demo.name}.html").read_text(encoding="utf-8") == demo.handout()
+    assert f"Written: {demo.name}.html, " in panel.said.value and f"in {tmp_path.name}/." in panel.said.value
+    (tmp_path / f"{demo.name}.html").unlink()
+    (tmp_path / f"{demo.name}.html").mkdir()
+    button.click()
+    assert "cannot write" in panel.said.value
+
+
 def test_the_static_twin_asks_and_shows_every_situation(demo: Any) -> None:
     page = demo.twin()
     assert all(one.still in page for one in demo.staged) and "<script" not in page

@@ -18,6 +18,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dagkit as dk
 from dagkit.dag import Dag
 from dagkit.errors import CycleError, DagkitError, choices, nearest, shown
 from dagkit.planning import critical_path, critical_tasks, makespan, schedule, slack, waves
@@ -253,7 +254,7 @@ SCENARIO_REFUSALS = [
     (lambda: Config(max_task_retry_delay=10**400), ["config: max_task_retry_delay must be a number of ticks"]),
     (
         lambda: Scenario(small()).replace(pool={}),
-        ["scenario: 'pool' is unknown", "Did you mean 'pools'?", "Known:"],
+        ["Scenario: parameter 'pool' is unknown", "Did you mean 'pools'?", "Known:"],
     ),
     (lambda: Scenario([small(), Dag("other", [])]).dag, ["holds 2 Dags", "name one: small, other"]),
 ]
@@ -788,3 +789,44 @@ def test_text_and_truth_values_of_numpy_are_pythons_own():
     assert {*map(type, kept)} == {str} and task.depends_on_past is True and group.fail_fast is False
     with pytest.raises(DagkitError, match="retries must be a whole number"):
         Task("a", retries=np.bool_(True))                 # no number, as True is none
+
+
+# ---- changed copies ------------------------------------------------------------------------------------------------
+
+
+def test_a_changed_copy_of_a_dag_keeps_the_classes_of_its_tasks():
+    dag = Dag("d", [Task("a"), Query("x", upstream="a", pool="default_pool", retries=1), Query("y", upstream="a")])
+    for changed in (dag.replace("a", duration=3), dk.what_if(dag, a=3), dk.expand(dag, "a", 1), dk.split(dag, "a", 1),
+                    dk.simulate(dag).fork(2, tasks={"a": {"retries": 1}}).scenario.merged({"tasks": {"a": {}}}).dag):
+        each = changed["query_x"]
+        assert (type(each), each.pool, each.duration, each.retries) == (Query, "default_pool", 7, 1)
+        assert (changed["query_y"].pool, each is dag["query_x"]) == ("db", False)
+    changed = dag.replace("query_x", duration=1, pool="db")
+    assert (type(changed["query_x"]), changed["query_x"].duration, changed["query_x"].pool) == (Query, 1, "db")
+    assert [type(t) for t in dk.expand(dag, "query_y", 2)] == [Task, Query, Query, Query]
+    with pytest.raises(DagkitError, match="task 'a': parameter 'task_id' is unknown"):
+        dag.replace("a", task_id="b")
+    with pytest.raises(DagkitError, match="task 'a': parameter 'retris' is unknown. Did you mean 'retries'?"):
+        dag.replace("a", retris=1)
+
+
+def test_no_longer_a_teardown_is_no_longer_under_its_rule():
+    class Tidy(Task):
+        is_teardown = True
+
+    for made in (Task("t", is_teardown=True), Tidy("t")):
+        dag = Dag("d", [Task("a"), made])
+        assert made.trigger_rule == "all_done_setup_success"
+        assert dag.replace("t", is_teardown=False)["t"].trigger_rule == "all_success"
+        assert dag.replace("t", is_teardown=False, trigger_rule="all_done")["t"].trigger_rule == "all_done"
+        assert dag.replace("t", retries=1)["t"].trigger_rule == "all_done_setup_success"
+    task = Task("t", is_teardown=True)
+    task.is_teardown = False
+    assert (task.trigger_rule, spec_of(task)) == ("all_success", {})
+    task.is_teardown = True
+    assert task.trigger_rule == "all_done_setup_success"
+    rule = Task("t", trigger_rule="one_failed")
+    with pytest.raises(DagkitError, match="a teardown's trigger_rule must be all_done_setup_success, not one_failed"):
+        rule.is_teardown = True
+    rule.is_teardown = False
+    assert rule.trigger_rule == "one_failed"

@@ -524,7 +524,7 @@ REFUSALS = {
     "'transform' means 2 task instances; name one of transform@0, transform@1, or pass run= or dag_id=.":
         lambda: one(runs=2).explain("transform"),
     "several runs fit; name one with run= and dag_id=: d@0, d@1.": lambda: one(runs=2).run_state,
-    "scenario: 'pool' is unknown. Did you mean 'pools'?": lambda: one(pool={"a": 1}),
+    "Scenario: parameter 'pool' is unknown. Did you mean 'pools'?": lambda: one(pool={"a": 1}),
     "config must be a dk.Config, not {'parallelism': 3}.": lambda: one(config={"parallelism": 3}),
     "simulate needs a Dag or a list of Dags, not str.": lambda: dk.simulate("d"),
     "runs must be a whole number >= 0 or a dk.Runs, not True.": lambda: one(runs=True),

@@ -124,7 +124,10 @@ def test_a_survey_is_the_same_twice_and_has_all_shares():
     (lambda: play(retries=-1), "retries must be a whole number >= 0"),
     (lambda: Down("worker 1", "later"), "after (else 'owns', 'assigned' or 'starts') must be a whole number"),
     (lambda: Down("worker 1", "owns", -5), "until must be a whole number of ms >= 0 or None"),
-    (lambda: play(loose=("run",)), "unknown fault among"),
+    (lambda: play(lose=("done publsh",)), "lose names 'publsh', which is no task here. Did you mean 'publish'"),
+    (lambda: play(lose=("run extract",)), "a hint is of the kind run, task or done, not 'run extract'"),
+    (lambda: play(flow=3), "play: expected dk.latency.Flow"),
+    (lambda: play(loose=("run",)), "Faults: parameter 'loose' is unknown. Did you mean 'lose'"),
     (lambda: Down("worker 3", 5), "who is one of scheduler 1, .*not 'worker 3'"),
 ])
 def test_bad_input_is_refused(call, said):
@@ -220,7 +223,7 @@ def test_neither_part_uses_the_engine():
     folder = Path(latency.__file__).parent
     found = {node.module for path in sorted(folder.glob("*.py")) for node in ast.walk(ast.parse(path.read_text("utf-8")))
              if isinstance(node, ast.ImportFrom) and node.level == 2}
-    assert found == {"checks", "errors"}
+    assert found == {"checks", "errors", "keywords"}
 
 
 # ---- the pictures
@@ -277,3 +280,12 @@ def test_a_walk_shows_every_step_and_plays_what_is_chosen():
     assert walk.shown["bad"] and "RAN TWICE: extract" in walk.shown["verdict"]
     with pytest.raises(dk.DagkitError, match="fault 'worker cut of' is unknown. Did you mean 'worker cut off'"):
         hop_walk("worker cut of")
+
+
+def test_the_hint_about_one_task_is_lost_and_no_other() -> None:
+    """extract ends, its hint is lost, and only transform waits for a scan; the others start as if nothing was wrong."""
+    well, late = play(), play(lose=("done extract",))
+    assert [step.what for step in late.steps if step.kind == "lost"] == ["extract is done (lost)"]
+    assert late.starts[0] == well.starts[0] and late.starts[1].at > well.starts[1].at
+    assert late.starts[2].at - late.starts[1].at == well.starts[2].at - well.starts[1].at
+    assert play(lose=("done publish",)).ended == well.ended                  # nobody waits for that one

@@ -20,7 +20,7 @@ from dagkit.trigger_rules import RULES
 PACKAGE = Path(__file__).resolve().parents[1] / "dagkit"
 
 LAYERS = (
-    {"errors", "checks"},
+    {"errors", "checks", "keywords"},
     {"states"},
     {"trigger_rules"},
     {"parameters"},

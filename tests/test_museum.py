@@ -10,6 +10,7 @@ import yaml
 
 import dagkit as dk
 from dagkit import bridge, museum
+from dagkit.lesson.lessons import incidents as exhibits
 from dagkit.redelivery import redeliveries
 from dagkit.views.player import still
 
@@ -185,6 +186,27 @@ def test_what_is_left_out_is_said_and_nothing_else():
     assert len(PLAYED) + len(LEFT_OUT) == len(ALL)
     rows = {row["case"]: row["played here"] for row in museum.contents()}
     assert {cid for cid, said in rows.items() if said.startswith("no: ")} == set(museum.NOT_SIMULATED)
+
+
+def test_what_is_left_out_names_the_version_it_is_about():
+    for cid, change in LEFT_OUT - {("A49", 1)}:
+        version = RECORDED[cid]["variants"][change]["patch"]["airflow_version"].replace("-", " to ")
+        assert f"Airflow {version}, and the kit plays the rules of version 3.3.2" in museum.unplayable(cid, change)
+        assert museum.unplayable(cid, change) in str(exhibits.what_if(cid))
+    assert {row.split(" | ")[0] for row in str(exhibits.left_out()).splitlines()[1:]} == {c for c, _ in LEFT_OUT} - {"A49"}
+
+
+def test_the_lost_hint_is_played_by_the_hops():
+    """Seconds as recorded; what a hop costs there, some milliseconds, is rounded away."""
+    told, story = expected("A49", 1), exhibits.hinted("A49", 1)
+    assert [round(start.at / 1000) for start in story.starts if start.task == "c4"] == [told["starts"]["c4"]]
+    assert round(story.ended / 1000) == told["makespan"] and story.run == "success"
+    assert round(exhibits.hinted("A49", 1, lost=False).ended / 1000) == expected("A49", 0)["makespan"]
+    assert "`c4` starts after 5.0 s instead of 3.2 s" in str(exhibits.what_if("A49"))
+
+
+def test_a_faster_loop_is_told_in_seconds():
+    assert "a tick is 1 s long instead of 5. `c5` starts after 4 s instead of 20 s" in str(exhibits.what_if("A49"))
 
 
 def test_the_shipped_cases_are_the_recorded_ones():

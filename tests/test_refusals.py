@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+import inspect
 import json
 import re
 import threading
@@ -16,6 +18,7 @@ import pytest
 import dagkit as dk
 from dagkit.checks import MOST
 from dagkit.errors import DagkitError, FormatError
+from dagkit.keywords import checked
 from dagkit.trigger_rules import evaluate
 
 ARRAY = np.array(["a", "b"])
@@ -233,6 +236,80 @@ def test_blocks_in_two_threads_keep_their_tasks_apart() -> None:
     for thread in threads:
         thread.join(20)
     assert made == {"left": ["left_1", "left_2"], "right": ["right_1", "right_2"]}
+
+
+# ---- keywords ------------------------------------------------------------------------------------------------------
+
+
+def public_classes() -> dict[str, type]:
+    """Every class that `dk.` or `dk.<module>.` offers, by its name there."""
+    places = {"dk": dk, **{f"dk.{name}": getattr(dk, name) for name in dk._MODULES}}
+    found = {}
+    for place, module in places.items():
+        for name in getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]):
+            cls = getattr(module, name)
+            if isinstance(cls, type) and cls.__module__.startswith("dagkit") and cls not in found.values():
+                found[f"{place}.{name}"] = cls
+    return found
+
+
+DECLARED = {name: cls for name, cls in public_classes().items()
+            if hasattr(cls, "__post_init__") or cls in (dk.Prediction, dk.Dag, dk.Task, dk.latency.Model)}
+"""What a user makes: the kit looks at what it was given. Other public classes are what the kit answers with."""
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_a_mistyped_keyword_is_refused_with_the_nearest_name(name: str) -> None:
+    cls = DECLARED[name]
+    takes = inspect.signature(cls).parameters
+    known = [p for p in takes if takes[p].kind not in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)]
+    known = known or list(dk.latency.parameters.PARAMETERS)                   # Model(**changes)
+    needed = {p: "x" for p in takes if takes[p].default is inspect.Parameter.empty and p in known}
+    slip = known[-1] + "z"
+    with pytest.raises(DagkitError) as refusal:
+        cls(**needed, **{slip: 1})
+    who = {"dk.Task": "task 'x'", "dk.Dag": "Dag 'x'", "dk.latency.Model": "latency"}.get(name, cls.__name__)
+    said = str(refusal.value)
+    assert said.startswith(f"{who}: parameter '{slip}' is unknown.") and said.endswith(".")
+    assert f"Did you mean '{known[-1]}'?" in said
+
+
+def test_the_sweep_meets_every_kind_of_declaration() -> None:
+    assert len(DECLARED) > 40
+    assert {dk.Scenario, dk.Worker, dk.PodsPending, dk.Sensor, dk.Latency, dk.capacity.Facts} <= {*DECLARED.values()}
+
+
+UNFIT = {
+    "missing": (lambda: dk.Pool(), "Pool: slots is missing. Write Pool(slots=...)."),
+    "missing of several": (lambda: dk.LoseWorker(task="a"), "LoseWorker: tick is missing. Write LoseWorker(tick=...)."),
+    "missing id": (lambda: dk.Dag(), "Dag: dag_id is missing. Write Dag(dag_id=...)."),
+    "one too many": (lambda: dk.Pool(1, True, 3), "Pool: 3 has no parameter, since only 2 values go without a name. "
+                                                  "Name the others: slots, include_deferred."),
+    "twice": (lambda: dk.Pool(1, slots=2), "Pool: slots is given twice, as 1 and as 2. Keep one of the two."),
+    "hidden characters": (lambda: dk.Pool(1, **{"a\n\ud800": 2}), "Pool: parameter 'a\\n\\ud800' is unknown. "
+                                                                  "Known: slots, include_deferred."),
+    "copy": (lambda: dataclasses.replace(dk.Config(), paralelism=3), "Config: parameter 'paralelism' is unknown. Did you"),
+    "subclass": (lambda: type("Mine", (dk.Config,), {})(paralelism=3), "Mine: parameter 'paralelism' is unknown. Did you"),
+    "on the way": (lambda: dk.simulate(dag(), pool={}), "Scenario: parameter 'pool' is unknown. Did you mean 'pools'?"),
+}
+
+
+@pytest.mark.parametrize("case", UNFIT)
+def test_what_does_not_fit_the_parameters_is_said(case: str) -> None:
+    call, says = UNFIT[case]
+    with pytest.raises(DagkitError) as refusal:
+        call()
+    assert str(refusal.value).startswith(says)
+
+
+def test_an_error_inside_a_class_stays_what_it_is() -> None:
+    @checked
+    class Faulty:
+        def __init__(self, size: int) -> None:
+            _ = "x" + size  # type: ignore[operator]
+
+    with pytest.raises(TypeError, match="concatenate"):
+        Faulty(3)
 
 
 # ---- damaged traces ------------------------------------------------------------------------------------------------

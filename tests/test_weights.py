@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from dagkit import weights
 from dagkit.dag import Dag
-from dagkit.task import WEIGHT_RULES, Task
+from dagkit.parameters import WEIGHT_RULES
+from dagkit.task import Task
 from dagkit.weights import priority_totals, weight_totals
 
 

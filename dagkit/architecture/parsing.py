@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..checks import plain, whole
+from ..checks import is_number, plain, whole
 from ..errors import DagkitError, choices, nearest, quoted, shown
-from ..task import is_number
 from ..views import gantt
 from ..views.picture import Picture, content_prefix
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ..checks import HUGE, plain_fields
 from ..errors import DagkitError, expect, quoted
+from ..keywords import checked
 
 LOOK_AHEAD = 10
 """Minutes. Assumed: longer than anything takes to start."""
@@ -39,6 +40,7 @@ TABLE = (
 )
 
 
+@checked
 @dataclass(frozen=True)
 class Facts:
     """What was read. None: could not be read. next_run: minutes until the next run, inf if none is planned.

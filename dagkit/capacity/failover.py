@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 from ..checks import plain, plain_fields, whole
 from ..errors import expect, shown
+from ..keywords import checked
 
 PROMISED = {"recovery point": 15 * 60, "recovery time": 60 * 60}
 """Seconds; published, with log replication. Verified there with over 80 deployments and 1,250 concurrent runs."""
 
 
+@checked
 @dataclass(frozen=True)
 class Job:
     """A task instance in the region that fails: seconds at which it was queued, started and ended. retries: left."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from ..checks import number
 from ..errors import DagkitError, choices, expect, nearest, quoted
+from ..keywords import checked
 
 STEPS = {
     "stop new runs": "no run is made any more",
@@ -28,6 +29,7 @@ LONGEST = 10**9
 """Minutes: what is due later than that is never due."""
 
 
+@checked
 @dataclass
 class Deployment:
     """What there is before. tis: state by task instance, those of finished runs left out. due: a run falls due while

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ..checks import plain_fields, whole
 from ..errors import DagkitError, choices, nearest, quoted
+from ..keywords import checked
 
 POLICIES = {
     "cpu": "how busy the workers were",
@@ -33,6 +34,7 @@ END = 90
 TRIGGER_BOOT = 1
 
 
+@checked
 @dataclass(frozen=True)
 class Work:
     """Tasks that come together. due: minute. tasks: how many. length: minutes each. deferred: they wait for a trigger,

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..checks import number, plain_fields, seeds, whole
 from ..errors import DagkitError, choices, shown
+from ..keywords import checked
 from .actors import Actor, actors
 from .race import Progress, to_stderr
 from .server import Server
@@ -41,6 +42,7 @@ MISSING = "SELECT count(*) FROM ti WHERE state <> 'success'"
 TWICE = "SELECT count(*) FROM (SELECT FROM started GROUP BY run, task HAVING count(*) > 1) twice"
 
 
+@checked
 @dataclass(frozen=True)
 class Design:
     """What wakes whom. ``hear``: "nobody" (both poll), "workers" (they are pushed, as by a broker; the scheduler
@@ -116,6 +118,7 @@ def ms(seconds: float) -> str:
     return f"{1000 * seconds:,.0f} ms"
 
 
+@checked
 @dataclass(frozen=True)
 class Load:
     """runs arrive one every ``gap`` seconds, each a chain of ``tasks`` tasks of ``duration`` seconds. work: seconds

@@ -25,6 +25,7 @@ from ..lesson.page import Folded, Page, esc, fold, plain, rich, static
 from ..views import html_export, player
 from ..widget import SHARED, Widget
 from ..written import write
+from .hand_out import HandOut
 
 HERE = Path(__file__).parent
 PIECES = {"player": player.HERE / "player.js", "steps": stepping.HERE / "steps.js", "walk": walks.HERE / "hop_walk.js"}
@@ -167,6 +168,10 @@ class Demo(Widget):
         opened = "".join(fold(f"<b>{n}</b> · {rich(one.title)}", f"<p>{rich(one.watch)}</p>{one.still}")
                          for n, one in enumerate(self.staged, 1))
         return static(f"{self.question.html(lead='Question')}{opened}")
+
+    def hand_out(self) -> HandOut:
+        """A button that writes ``name``.html beside the notebook. Until it is pressed nothing is written."""
+        return HandOut(self)
 
     def to_html(self, path: str | Path) -> Path:
         """Write the demo as one file to hand out: it works offline, without Python. Gives its path.

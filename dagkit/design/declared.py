@@ -9,6 +9,7 @@ from typing import Any
 from ..checks import names, plain_fields, whole
 from ..errors import DagkitError, choices, nearest, quoted, shown
 from ..executors import Executor, Executors, LocalExecutor
+from ..keywords import checked
 from ..scenario import Config, Pool
 from . import facts, world
 
@@ -17,6 +18,7 @@ KNOBS = ("pool", "pool_slots", "priority_weight", "queue", "executor", "max_acti
 ROLES = ("schedulers", "triggerers", "processors")
 
 
+@checked
 @dataclass(frozen=True)
 class Design:
     """A deployment on paper. As it is made without arguments, it is what Airflow does by itself.

@@ -150,7 +150,7 @@ def _follow(sim: Sim, run: Run, old: Plan, new: Plan) -> None:
         if task_id in old.index:
             tis.append(run.ti[old.index[task_id]])
         else:
-            tis.append(mapping.new_ti(sim, run))
+            tis += mapping.new_tis(sim, run)
             sim.joined[tis[-1]] = sim.now
     _unready(sim, run)
     run.plan, run.ti, run.instances = new, tis, instances

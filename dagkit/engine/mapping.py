@@ -94,6 +94,18 @@ def recount(sim: Sim, ti: int) -> None:
     sim.pending[ti] = left
 
 
+def recount_all(sim: Sim, run: Run, task: int, tis: Sequence[int]) -> None:
+    """``recount`` for TIs of one task. Only in a group do they differ; elsewhere all depend on the same TIs."""
+    if task in run.plan.group:
+        for ti in tis:
+            recount(sim, ti)
+    elif tis:
+        recount(sim, tis[0])
+        left = sim.pending[tis[0]]
+        for ti in tis:
+            sim.pending[ti] = left
+
+
 # ---- expansion -----------------------------------------------------------------------------------------------
 
 def sources(plan: Plan, task: int) -> Mapping[str, str | int]:
@@ -148,14 +160,10 @@ def expand(sim: Sim, ti: int) -> bool:
     sim.born[ti] = sim.now
     sim.rank[ti] = rank_of(sim, ti)  # type: ignore[index]
     _grow(sim, run, task, count)
-    for wi in run.instances[task]:
-        recount(sim, wi)
-        sim.fresh.append(wi)
-    for t in range(run.plan.n):                            # members of the same group see another width now
-        if task in run.plan.group and run.plan.group.get(t) == run.plan.group[task] and t != task:
-            for wi in run.tis(t):
-                recount(sim, wi)
-                sim.fresh.append(wi)
+    mates = [t for t, group in run.plan.group.items() if group == run.plan.group.get(task) and t != task]
+    for t in (task, *mates):                               # members of the same group see another width now
+        recount_all(sim, run, t, run.tis(t))
+        sim.fresh += run.tis(t)
     if sim.cascade:
         _wake_fresh(sim)
     return True
@@ -167,28 +175,27 @@ def _grow(sim: Sim, run: Run, task: int, count: int) -> None:
     if count > MOST_INSTANCES:
         raise DagkitError(f"task '{shown(run.plan.ids[task])}' would expand to {shown(count)} instances; the kit "
                           f"plays at most {MOST_INSTANCES} of one task. Map over a shorter list.")
-    for index in range(len(instances), count):
-        new = new_ti(sim, run, task)
-        sim.map_index[new] = index
-        sim.born[new] = sim.now
-        sim.rank[new] = rank_of(sim, new)  # type: ignore[index]
-        instances.append(new)
+    new = new_tis(sim, run, max(0, count - len(instances)), task)
+    sim.map_index.update(zip(new, range(len(instances), count), strict=True))
+    sim.born.update(dict.fromkeys(new, sim.now))
+    for ti in new:
+        sim.rank[ti] = rank_of(sim, ti)  # type: ignore[index]
+    instances += new
     for d in run.plan.down[task]:
-        for di in run.tis(d):
-            recount(sim, di)
+        recount_all(sim, run, d, run.tis(d))
 
 
-def new_ti(sim: Sim, run: Run, task: int = 0) -> int:
-    """Append one TI to the columns; the caller says what it is."""
-    ti = len(sim.state)
-    sim.state.append(NONE)
-    sim.tries.append(0)
-    sim.pending.append(0)
-    sim.task_of.append(task)
-    sim.run_of.append(run)
-    sim.rank.append(0)  # type: ignore[attr-defined]
-    run.left += 1
-    return ti
+def new_tis(sim: Sim, run: Run, count: int = 1, task: int = 0) -> range:
+    """Append TIs to the columns; the caller says what they are."""
+    first = len(sim.state)
+    sim.state.extend(bytes((NONE,)) * count)
+    sim.tries.extend([0] * count)
+    sim.pending += [0] * count
+    sim.task_of.extend([task] * count)
+    sim.run_of += [run] * count
+    sim.rank += [0] * count  # type: ignore[operator]
+    run.left += count
+    return range(first, first + count)
 
 
 def expand_literals(sim: Sim, run: Run) -> None:
@@ -206,8 +213,10 @@ def expand_literals(sim: Sim, run: Run) -> None:
 
 def _revise(sim: Sim, ti: int, run: Run, task: int) -> bool:
     """A cleared mapped task runs again: fewer values remove instances, more add some. True if this TI went."""
+    if (task, run) in sim.revised:
+        return False
     lengths = [pushed(sim, run, s) for s in sources(run.plan, task).values()]
-    if any(n is None for n in lengths) or (task, run) in sim.revised:
+    if any(n is None for n in lengths):
         return False
     sim.revised.add((task, run))
     count = prod(n for n in lengths if n is not None)
@@ -218,9 +227,8 @@ def _revise(sim: Sim, ti: int, run: Run, task: int) -> bool:
     if len(instances) < count:
         first_new = len(instances)
         _grow(sim, run, task, count)
-        for wi in instances[first_new:]:
-            recount(sim, wi)
-            sim.fresh.append(wi)
+        recount_all(sim, run, task, instances[first_new:])
+        sim.fresh += instances[first_new:]
         if sim.cascade:
             _wake_fresh(sim)
     return sim.state[ti] == REMOVED

@@ -86,7 +86,8 @@ class Plan:
         self.special_down = bool(self.mapped or self.watchers or self.past)
         self.outlets = {t for t, task in enumerate(tasks) if task.outlets}
         self.empty = {t for t, task in enumerate(tasks) if task.empty}
-        special = {*self.skipped_by, *self.indirect_setups, *self.scope, *self.mapped, *self.past}
+        undone = {t for t in self.mapped if t in self.group or self.rule[t] != "all_success"}   # by what it is mapped over
+        special = {*self.skipped_by, *self.indirect_setups, *self.scope, *undone, *self.past}
         # contested: a task that may already run when a branch leaves it out or a setup above it fails.
         self.contested = any(self.rule[t] in STARTS_EARLY for t in {*self.skipped_by, *self.indirect_setups})
         # fast: a countdown of exactly zero means run, with nothing else to ask.

@@ -17,12 +17,14 @@ from typing import Any, NamedTuple
 
 from ..checks import names, plain_fields, text, whole
 from ..errors import DagkitError, quoted, shown
+from ..keywords import checked
 
 UNLIMITED = float("inf")
 ENDLESS = 10**9
 """The concurrency of a cluster without a cap."""
 
 
+@checked
 @dataclass(frozen=True)
 class Worker:
     """A standing worker: how many TIs it runs at once, and which queues it listens to.
@@ -89,6 +91,7 @@ class Stay(NamedTuple):
     left: int
 
 
+@checked
 @dataclass(frozen=True)
 class Executor:
     """What all executors have in common.

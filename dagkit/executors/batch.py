@@ -8,6 +8,7 @@ from typing import Any
 
 from ..checks import whole
 from ..errors import shown
+from ..keywords import checked
 from .base import ENDLESS, Executor, Stay, Turn, Worker, started
 from .latency import Latency, seconds, ticks
 
@@ -15,6 +16,7 @@ PROVISIONING = Latency.lognormal(median=30, p95=90)
 LEAST_PAID = 60
 
 
+@checked
 @dataclass(frozen=True)
 class BatchExecutor(Executor):
     """A cloud's batch service (AWS Batch, ECS): capacity that is there when asked for, after a while.

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..checks import flag, plain_fields, whole
 from ..errors import DagkitError, choices, nearest, quoted, shown
+from ..keywords import checked
 from .base import Executor, Stay, Worker, listed_workers, standing
 from .latency import Latency, ticks
 
@@ -16,6 +17,7 @@ KEEPALIVE = 30
 """Seconds an idle pool process is kept (AUTOSCALE_KEEPALIVE of Celery)."""
 
 
+@checked
 @dataclass(frozen=True)
 class Broker:
     """The queue between scheduler and workers.
@@ -49,6 +51,7 @@ class Broker:
         return float(self.latency.seconds(u)) if self.latency.shape != "fixed" else self.latency.low
 
 
+@checked
 @dataclass(frozen=True)
 class CeleryExecutor(Executor):
     """Standing workers fed by a broker: quick starts, a fleet to run.

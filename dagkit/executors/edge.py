@@ -8,12 +8,14 @@ from typing import Any
 
 from ..checks import text
 from ..errors import shown
+from ..keywords import checked
 from .base import Executor, Rhythm, Stay, Worker, listed_workers, standing
 from .latency import draw, seconds, ticks
 
 POLL = 5
 
 
+@checked
 @dataclass(frozen=True)
 class Site(Worker):
     """A worker at a remote site; it listens to the queue that bears its name unless queues are given.
@@ -31,6 +33,7 @@ class Site(Worker):
         super().__post_init__()
 
 
+@checked
 @dataclass(frozen=True)
 class EdgeExecutor(Executor):
     """Workers at remote sites that pull the work of their own queues, by priority, then age.

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..checks import whole
 from ..errors import DagkitError, choices, nearest, quoted, shown
+from ..keywords import checked
 from .base import ENDLESS, Executor, Rhythm, Stay, Turn, Worker, started
 from .latency import SHORTEST, Latency, seconds, ticks
 
@@ -19,6 +20,7 @@ LOOP = 1
 NODES = 3
 
 
+@checked
 @dataclass(frozen=True)
 class KubernetesExecutor(Executor):
     """A pod per task instance: isolation, at the price of a pod start each.

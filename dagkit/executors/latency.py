@@ -12,9 +12,9 @@ from math import exp, log
 from statistics import NormalDist
 from typing import Any
 
-from ..checks import plain
+from ..checks import is_number, plain
 from ..errors import DagkitError, choices, nearest, quoted, shown
-from ..task import is_number
+from ..keywords import checked
 
 SHAPES = ("fixed", "uniform", "lognormal")
 _Z95 = NormalDist().inv_cdf(0.95)
@@ -23,6 +23,7 @@ LONGEST = 1e9
 """Seconds: about thirty years. Nothing that waits longer is worth a simulation."""
 
 
+@checked
 @dataclass(frozen=True)
 class Latency:
     """Seconds something takes. Make one with ``fixed``, ``uniform`` or ``lognormal``.

@@ -8,9 +8,11 @@ from typing import Any
 
 from ..checks import flag, text
 from ..errors import shown
+from ..keywords import checked
 from .base import UNLIMITED, Executor, Worker
 
 
+@checked
 @dataclass(frozen=True)
 class LocalExecutor(Executor):
     """Child processes beside the scheduler. Simple, no broker, one machine for everything.

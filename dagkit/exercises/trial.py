@@ -86,7 +86,7 @@ class Task:
 
 
 def call(function: Any, *given: Any, name: str = "your function", refuses: type[Exception] | None = None) -> Any:
-    """What a learner's function returns for copies of ``given``; or ``refuses`` itself if it raised that.
+    """What a learner's function returns for copies of ``given``; or its error, if that is of the kind it ``refuses`` with.
 
     Raises NotYet when it is no function, returns nothing, fails, or does not come to an end.
 
@@ -106,7 +106,7 @@ def call(function: Any, *given: Any, name: str = "your function", refuses: type[
         raise
     except (Exception, SystemExit) as error:
         if refuses and isinstance(error, refuses):
-            return refuses
+            return error
         said = shown(error, 200)
         raise NotYet(f"{asked} ended in {type(error).__name__}{': ' * bool(said)}{said}{where(error)}.",
                      f"YOUR CODE HERE is still in {name}: that part first." if unwritten(function) else

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +13,12 @@ from ..errors import quoted
 from .trial import NotYet, Task, call, same
 
 Needs = dict[str, list[str]]
-RINGS: tuple[Needs, ...] = (
-    {"a": ["b"], "b": ["a"]},
-    {"start": [], "a": ["start", "c"], "b": ["a"], "c": ["b"], "end": []},
+RINGS: tuple[tuple[Needs, frozenset[str]], ...] = (
+    ({"fetch": ["publish"], "publish": ["fetch"]}, frozenset({"fetch", "publish"})),
+    ({"raw_orders": [], "clean": ["raw_orders", "score"], "model": ["clean"], "score": ["model"],
+      "mail": ["score"], "raw_rates": []}, frozenset({"clean", "model", "score"})),
 )
+"""Needs with a ring, and the ring. ``mail`` only waits for one: to name it is neither asked nor wrong."""
 
 
 def needs_of(dag: Dag) -> Needs:
@@ -59,10 +62,25 @@ def waves(answer: Any) -> None:
         found = call(answer, needs, name="waves")
         same([sorted(wave) for wave in found], planning.waves(dag), f"waves({quoted(needs)})",
              "A task belongs to the first wave in which *everything* it needs is already done.")
-    for ring in RINGS:
-        if call(answer, ring, name="waves", refuses=ValueError) is not ValueError:
-            raise NotYet(f"waves({quoted(ring)}) must raise ValueError, since some of these tasks can never start.",
+    for needs, ring in RINGS:
+        refusal = call(answer, needs, name="waves", refuses=ValueError)
+        if not isinstance(refusal, ValueError):
+            raise NotYet(f"waves({quoted(needs)}) must raise ValueError, since some of these tasks can never start.",
                          "What is free in a step in which everything left waits for something else that is left?")
+        names_ring(str(refusal), needs, ring)
+
+
+def names_ring(message: str, needs: Needs, ring: frozenset[str]) -> None:
+    """The message has every task of the ring in it, as a word of its own, and none that could start."""
+    named = {task for task in needs if re.search(rf"(?<!\w){task}(?!\w)", message)}
+    start = [task for task, ups in needs.items() if not ups]
+    asked = f"waves({quoted(needs)}) raises ValueError({quoted(message)})"
+    if missing := [task for task in needs if task in ring - named]:
+        raise NotYet(f"{asked}, and nobody reads there that {missing[0]} can never start.",
+                     "Whoever mends the Dag needs every name in the ring. Which tasks are left when nothing is free?")
+    if wrong := [task for task in start if task in named]:
+        raise NotYet(f"{asked}, and {wrong[0]} is named although it needs nothing: it is in no ring.",
+                     "Not all tasks of `needs` are left at that point. Which of them are in no wave yet?")
 
 
 def staircases() -> list[tuple[str, Callable[[int], Any], Any, int]]:

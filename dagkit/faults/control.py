@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..checks import whole
+from ..keywords import checked
 from .base import Fault, Outage
 
 EARLIEST = 15
 """Ticks (here: seconds) until a supervisor gives up: [workers] max_failed_heartbeats 3 x min_heartbeat_interval 5."""
 
 
+@checked
 @dataclass(frozen=True)
 class LoseScheduler(Fault):
     """One scheduler dies at ``tick``. Another finds out after scheduler_health_check_threshold.
@@ -27,6 +29,7 @@ class LoseScheduler(Fault):
         return "a scheduler dies"
 
 
+@checked
 @dataclass(frozen=True)
 class ApiServerDown(Outage):
     """The API server does not answer: nobody can report, and nobody can start.
@@ -57,6 +60,7 @@ class ApiServerDown(Outage):
         return "the API server does not answer"
 
 
+@checked
 @dataclass(frozen=True)
 class SlowApiServer(Outage):
     """Pages take long. Tasks hardly notice: their calls are few, and are tried again."""
@@ -67,6 +71,7 @@ class SlowApiServer(Outage):
         return "the API server is slow"
 
 
+@checked
 @dataclass(frozen=True)
 class DatabaseDown(ApiServerDown):
     """The metadata database is gone: no scheduler passes, and the API server cannot answer either."""
@@ -78,6 +83,7 @@ class DatabaseDown(ApiServerDown):
         return "the metadata database does not answer"
 
 
+@checked
 @dataclass(frozen=True)
 class SlowDatabase(Outage):
     """Every query is slow: a pass of the scheduler takes ``factor`` ticks instead of one. No error anywhere."""
@@ -127,6 +133,7 @@ def next_pass(faults: Sequence[Fault], tick: int) -> int:
     return tick
 
 
+@checked
 @dataclass(frozen=True)
 class TriggererDown(Outage):
     """No triggerer runs: *deferred* task instances do not wake.
@@ -141,6 +148,7 @@ class TriggererDown(Outage):
         return "no triggerer runs"
 
 
+@checked
 @dataclass(frozen=True)
 class DagProcessorDown(Outage):
     """No file is parsed: edits of Dags stay unseen until it is back. What is known already goes on."""
@@ -155,6 +163,7 @@ class DagProcessorDown(Outage):
         return self.until if self.holds(tick) else tick
 
 
+@checked
 @dataclass(frozen=True)
 class SlowDagProcessor(Outage):
     """Parsing takes long: an edit takes effect ``delay`` ticks later."""

@@ -7,9 +7,11 @@ from typing import Any
 
 from ..checks import names, text, whole
 from ..errors import choices, shown
+from ..keywords import checked
 from .base import Fault, Outage
 
 
+@checked
 @dataclass(frozen=True)
 class LoseWorker(Fault):
     """A worker dies without a word at ``tick``: the one that runs ``task``, or the one named ``worker``.
@@ -35,6 +37,7 @@ class LoseWorker(Fault):
         return f"worker '{shown(self.worker)}' dies" if self.worker else f"the worker of {shown(self.task)} dies"
 
 
+@checked
 @dataclass(frozen=True)
 class LoseMessage(Fault):
     """The broker loses the message that carries ``task`` when it is next queued, from ``tick`` on.
@@ -57,6 +60,7 @@ class LoseMessage(Fault):
         return f"from tick {self.tick} on"
 
 
+@checked
 @dataclass(frozen=True)
 class SlowWorker(Outage):
     """A worker is slow: every try that starts there meanwhile takes ``factor`` times as long.
@@ -82,6 +86,7 @@ class SlowWorker(Outage):
         return f"{who} is {self.factor} times slower"
 
 
+@checked
 @dataclass(frozen=True)
 class BrokenWorker(Outage):
     """A worker whose image lacks a package: every try that starts there fails at once, on an import.
@@ -103,6 +108,7 @@ class BrokenWorker(Outage):
         return f"worker '{shown(self.worker)}' cannot import what tasks need"
 
 
+@checked
 @dataclass(frozen=True)
 class WrongQueue(Outage):
     """A worker was started with the wrong names: it listens to ``queues`` instead of its own."""
@@ -124,6 +130,7 @@ class WrongQueue(Outage):
         return f"worker '{shown(self.worker)}' listens to {heard}"
 
 
+@checked
 @dataclass(frozen=True)
 class BrokerDown(Outage):
     """The broker of a CeleryExecutor takes messages and delivers none: its work stays *queued*.
@@ -145,6 +152,7 @@ class BrokerDown(Outage):
         return "the broker delivers nothing"
 
 
+@checked
 @dataclass(frozen=True)
 class PodsPending(Outage):
     """The cluster has no room: pods of a KubernetesExecutor stay pending, and their task instances *queued*."""

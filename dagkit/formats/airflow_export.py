@@ -15,11 +15,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..checks import plain
+from ..checks import is_number, plain
 from ..dag import Dag
 from ..errors import DagkitError, choices, quoted, shown
 from ..scenario import DEFAULT_POOL_SLOTS, Pool, Scenario
-from ..task import Task, is_number, spec_of
+from ..task import Task, spec_of
 from ..written import write
 from .airflow_ids import LEGAL, argument_names, legal_ids, plain_name, variables
 from .airflow_template import HEAD, IMPORTS, KINDS, SCRIPTED

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..checks import is_number
 from ..dag import Dag
 from ..errors import shown
-from ..task import PARAMETERS, detached, is_number
+from ..task import PARAMETERS, detached
 from .airflow_eval import Reader
 from .airflow_model import DagModel, Node, Ref
 from .airflow_scope import is_plain

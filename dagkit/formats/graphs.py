@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..checks import is_number
 from ..errors import FormatError, shown
 from ..interop import from_networkx
-from ..task import is_number
 from .draft import Draft, label, seconds
 from .loaded import Loaded
 from .safe import as_dict, as_list, parse_json

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..dag import Dag
 from ..errors import DagkitError, choices, shown
 from ..scenario import Scenario
-from ..task import Task, detached, spec_of
+from ..task import Task, rebuilt
 
 UNITS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86400}
 """The units of time that have a name, in seconds."""
@@ -237,7 +237,7 @@ class Loaded:
                 lasted[name] = max(lasted.get(name, 0), task.duration)
         missing = tuple(t.task_id for t in shape if t.task_id not in lasted)
         extra = [name for name in lasted if name not in shape]
-        made = [rebuilt(t, duration=lasted.get(t.task_id, 0)) for t in shape]
+        made = [rebuilt(t, {"duration": lasted.get(t.task_id, 0)}) for t in shape]
         report = list(self.report)
         report += [f"Dependencies were taken from Dag '{shown(shape.dag_id)}'."]
         if missing:
@@ -323,9 +323,4 @@ def _in_ticks(task: Task, size: Fraction) -> Task:
         changes["retry_delay"] = _ceil(task.retry_delay, size)
         if task.max_retry_delay is not None:
             changes["max_retry_delay"] = _ceil(task.max_retry_delay, size)
-    return rebuilt(task, **changes)
-
-
-def rebuilt(task: Task, **changes: Any) -> Task:
-    """A copy of a task in which some parameters differ."""
-    return detached(task.task_id, {**spec_of(task), **changes})
+    return rebuilt(task, changes)

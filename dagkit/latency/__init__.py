@@ -5,12 +5,12 @@ held against; ``hops`` plays one Dag run through a database, a broker that may l
 """
 
 from .hop_faults import CASES, Down, Faults
-from .hops import play
+from .hops import Flow, play
 from .model import DESIGNS, FITTED, Model, Stage
 from .parameters import ASSUMED, KINDS, PARAMETERS, Parameter
 from .story import Step, Story
 from .verdict import CONCLUSIONS, FIGURES, SIZES, Survey, conclusions, curves, predictions, sensitivity, survey
 
 __all__ = ["ASSUMED", "CASES", "CONCLUSIONS", "DESIGNS", "FIGURES", "FITTED", "KINDS", "PARAMETERS", "SIZES", "Down",
-           "Faults", "Model", "Parameter", "Stage", "Step", "Story", "Survey", "conclusions", "curves", "play",
+           "Faults", "Flow", "Model", "Parameter", "Stage", "Step", "Story", "Survey", "conclusions", "curves", "play",
            "predictions", "sensitivity", "survey"]

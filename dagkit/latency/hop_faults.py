@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from ..checks import flag, listed, names, number, plain_fields, whole
 from ..errors import DagkitError, quoted
+from ..keywords import checked
 
 SCHEDULERS, WORKERS = ("scheduler 1", "scheduler 2"), ("worker 1", "worker 2")
 KINDS = ("run", "task", "done")
 
 
+@checked
 @dataclass(frozen=True)
 class Down:
     """``who`` stops right after a moment: a time in ms, or "owns", "assigned", "starts". until: ms, or None: for good.
@@ -33,11 +35,13 @@ class Down:
         whole("Down", "until", self.until, 0, none=True, unit=" of ms")
 
 
+@checked
 @dataclass(frozen=True)
 class Faults:
     """What goes wrong. lose, duplicate: kinds of hint ("run", "task", "done") whose first one is lost or comes twice;
-    lose_share, duplicate_share: the same by chance. broker_down: no hint at all. down: who stops. busy_until: all
-    worker slots are taken until then (ms). fallback, guards: what protects; off, to see what they are for.
+    lose also takes the hint about one task, "done transform". lose_share, duplicate_share: the same by chance.
+    broker_down: no hint at all. down: who stops. busy_until: all worker slots are taken until then (ms). fallback,
+    guards: what protects; off, to see what they are for.
     """
 
     lose: tuple[str, ...] = ()
@@ -55,7 +59,8 @@ class Faults:
         for name in ("lose", "duplicate"):
             kinds = names("Faults", name, getattr(self, name)) if getattr(self, name) else ()
             object.__setattr__(self, name, kinds)
-            if wrong := [kind for kind in kinds if kind not in KINDS]:
+            known = KINDS if name == "duplicate" else (*KINDS, *(kind for kind in kinds if kind.split(" ")[0] in KINDS[1:]))
+            if wrong := [kind for kind in kinds if kind not in known]:
                 raise DagkitError(f"Faults: a hint is of the kind run, task or done, not {quoted(wrong[0])}. "
                                   f"Write {name}='task'.")
         for name in ("lose_share", "duplicate_share"):

@@ -16,19 +16,31 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from ..checks import plain, seeds, whole
-from ..errors import DagkitError, expect, quoted
+from ..errors import DagkitError, choices, expect, nearest, shown
 from .hop_faults import KINDS, SCHEDULERS, WORKERS, Faults
 from .story import Story
 
-UPSTREAM: Mapping[str, tuple[str, ...]] = {"extract": (), "transform": ("extract",), "publish": ("transform",)}
-"""``example_etl``."""
-LENGTH = 200
 WRITE, HINT, FORK = 10, 5, 30
-SCAN, POLL, BEAT = 1_000, 3_000, 1_000
-"""How often a scheduler scans, a worker asks without being woken, and each of them says that it lives."""
+POLL, BEAT = 3_000, 1_000
+"""How often a worker asks without being woken, and says that it lives."""
 STALE, SILENT = 5_000, 10_000
 """After so long without a sign of life: an owner or an assignment is replaced; a running task is given up."""
 END = 120_000
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What is run, and how often it is looked at. upstream: what each task waits for. length: of every task.
+    scan: how often a scheduler looks without being woken. first: when each of the two does so first. All in ms.
+    """
+
+    upstream: Mapping[str, tuple[str, ...]]
+    length: int = 200
+    scan: int = 1_000
+    first: tuple[int, int] = (500, 1_000)
+
+
+EXAMPLE_ETL = Flow({"extract": (), "transform": ("extract",), "publish": ("transform",)})
 
 
 @dataclass
@@ -60,8 +72,8 @@ class Database:
 class World:
     """Everything that moves. Each method is something that somebody does at a moment."""
 
-    def __init__(self, faults: Faults, seed: int, retries: int):
-        self.faults, self.dice, self.retries = faults, random.Random(seed), retries
+    def __init__(self, faults: Faults, seed: int, retries: int, flow: Flow):
+        self.faults, self.dice, self.retries, self.flow = faults, random.Random(seed), retries, flow
         self.now, self.count = 0, 0
         self.heap: list[tuple[int, int, str, Callable[[], None]]] = []
         self.db = Database()
@@ -96,8 +108,8 @@ class World:
 
     def play(self) -> None:
         self.later(0, "caller", self.call)
-        for k, scheduler in enumerate(SCHEDULERS):
-            self.later(500 * (k + 1), scheduler, lambda s=scheduler: self.scan(s))  # type: ignore[misc]
+        for first, scheduler in zip(self.flow.first, SCHEDULERS, strict=True):
+            self.later(first, scheduler, lambda s=scheduler: self.scan(s))  # type: ignore[misc]
         for k, worker in enumerate(WORKERS):
             self.later(POLL + 100 * k, worker, lambda w=worker: self.poll(w))  # type: ignore[misc]
             self.later(0, worker, lambda w=worker: self.beat(w))  # type: ignore[misc]
@@ -117,7 +129,8 @@ class World:
         """Drop a hint: no answer is waited for, and nothing depends on its arrival."""
         self.sent[kind] += 1
         first = self.sent[kind] == 1
-        lost = self.faults.broker_down or (first and kind in self.faults.lose) or \
+        lose = self.faults.lose
+        lost = self.faults.broker_down or (first and kind in lose) or f"{kind} {about.split()[0]}" in lose or \
             self.dice.random() < self.faults.lose_share
         twice = (first and kind in self.faults.duplicate) or self.dice.random() < self.faults.duplicate_share
         if lost:
@@ -144,14 +157,14 @@ class World:
     # ---- hop 1 and 2: schedulers
 
     def call(self) -> None:
-        self.db.run, self.db.rows = "queued", {name: Row() for name in UPSTREAM}
-        self.note("caller", "database", "1 run, 3 rows", "The API call commits the run and its task instances. From now on "
-                  "nothing can be forgotten.", "write")
+        self.db.run, self.db.rows = "queued", {name: Row() for name in self.flow.upstream}
+        self.note("caller", "database", f"1 run, {len(self.db.rows)} rows", "The API call commits the run and its task "
+                  "instances. From now on nothing can be forgotten.", "write")
         self.hint("caller", "run", "a run waits")
 
     def scan(self, who: str) -> None:
         """The slow way, again and again: look without being told."""
-        self.later(SCAN, who, lambda: self.scan(who))
+        self.later(self.flow.scan, who, lambda: self.scan(who))
         if self.db.owner == who:
             self.db.owner_seen = self.now
         if self.faults.fallback:
@@ -188,7 +201,7 @@ class World:
     def evaluate(self, who: str, cause: str) -> None:
         """Whose upstreams have succeeded? Airflow's own dependency check, on rows as they are now."""
         ready = [(name, row.state) for name, row in self.db.rows.items() if row.state in ("none", "up_for_retry")
-                 and all(self.db.rows[up].state == "success" for up in UPSTREAM[name])]
+                 and all(self.db.rows[up].state == "success" for up in self.flow.upstream[name])]
         if ready and (who, "queue") not in self.pending:
             if cause == "scan":
                 self.note(who, "database", "scan", f"{who} scans its run and finds {ready[0][0]} ready.", "scan")
@@ -249,7 +262,7 @@ class World:
         self.story.started(self.now, name, who, row.try_number)
         self.note(who, "database", f"start {name}: 1 row", f"Queued to running, guarded: one winner. {name} runs, try "
                   f"{row.try_number}.", "start")
-        self.later(LENGTH, who, lambda: self.finish(who, name, serial))
+        self.later(self.flow.length, who, lambda: self.finish(who, name, serial))
         self.moment(who, "starts")
 
     def finish(self, who: str, name: str, serial: int) -> None:
@@ -293,8 +306,9 @@ class World:
                           ("it runs again." if again else "no try is left."), "scan")
 
 
-def play(faults: Faults | None = None, *, seed: int = 0, retries: int = 2, **changes: object) -> Story:
-    """Play ``example_etl`` (extract, transform, publish) once and return its story.
+def play(faults: Faults | None = None, *, seed: int = 0, retries: int = 2, flow: Flow = EXAMPLE_ETL,
+         **changes: object) -> Story:
+    """Play a run once and return its story: ``example_etl`` (extract, transform, publish) unless a flow is given.
 
     faults: what goes wrong; keyword arguments change single fields of it. seed: of what happens by chance. retries: of
     each task. The same arguments give the same story.
@@ -310,11 +324,11 @@ def play(faults: Faults | None = None, *, seed: int = 0, retries: int = 2, **cha
     whole("play", "retries", retries, 0)
     if faults is not None:
         expect("play", faults, Faults, "dk.latency.Faults(...)")
-    try:
-        asked = replace(faults or Faults(), **changes)  # type: ignore[arg-type]
-    except TypeError as error:
-        raise DagkitError(f"hops: unknown fault among {quoted(sorted(changes))}. Known: "
-                          f"{', '.join(Faults.__dataclass_fields__)}.") from error
-    world = World(asked, seed, retries)
+    expect("play", flow, Flow, "dk.latency.Flow(...)")
+    asked = replace(faults or Faults(), **changes)  # type: ignore[arg-type]
+    for task in [about for kind in asked.lose if (about := kind.partition(" ")[2]) and about not in flow.upstream]:
+        raise DagkitError(f"play: lose names '{shown(task)}', which is no task here.{nearest(task, flow.upstream)} "
+                          f"Known: {choices(flow.upstream)}.")
+    world = World(asked, seed, retries, flow)
     world.play()
     return world.story

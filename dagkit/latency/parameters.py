@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..checks import plain
-from ..errors import DagkitError, choices, nearest, quoted, shown
+from ..errors import DagkitError, choices, quoted
+from ..keywords import unknown
 
 KINDS = ("given", "calibrated", "measured", "assumed")
 
@@ -90,8 +91,7 @@ def values(changes: Mapping[str, Any]) -> dict[str, float]:
 
 def _changeable(name: str) -> None:
     if name not in PARAMETERS:
-        raise DagkitError(f"latency: parameter '{shown(name)}' is unknown.{nearest(name, PARAMETERS)} "
-                          f"Known: {choices(PARAMETERS, 30)}.")
+        raise unknown("latency", name, list(PARAMETERS))
     if PARAMETERS[name].kind == "calibrated":
         raise DagkitError(f"latency: {name} is solved for from a published figure. Change what it is solved with: "
                           f"{choices(ASSUMED, 30)}.")

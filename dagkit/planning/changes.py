@@ -8,7 +8,7 @@ from typing import Any
 from ..checks import table
 from ..dag import Dag
 from ..errors import DagkitError, shown
-from ..task import length_of, spec_of
+from ..task import Task, length_of, rebuilt
 from .times import Number, at_least_one, graph_of
 
 
@@ -36,17 +36,15 @@ def expand(dag: Dag, task_id: str, items: Any, max_map_length: int = 1024) -> Da
         if name in dag:
             raise DagkitError(f"expand '{shown(task_id)}': instance id '{shown(name)}' is taken by another "
                               f"task of Dag '{shown(dag.dag_id)}'. Rename that task.")
-    spec = spec_of(mapped)
-    spec.pop("expand", None)
-    made: dict[str, dict[str, Any]] = {}
+    made: list[Task] = []
     for task in dag:
         if task is mapped:
-            made.update((name, spec) for name in names)
+            made += (rebuilt(task, {"expand": None}, name) for name in names)
         else:
-            made[task.task_id] = _follow_instances(spec_of(task), task_id, names, mapped.upstream)
+            made.append(rebuilt(task, _follow_instances(task, task_id, names, mapped.upstream)))
     options = dag.options()
     options["groups"] = {name: _literal(over, task_id, count) for name, over in dag.groups.items()}
-    return Dag.from_dict(made, dag.dag_id, **options)
+    return Dag(dag.dag_id, made, **options).close()
 
 
 def _count(task_id: str, items: Any) -> int:
@@ -54,17 +52,17 @@ def _count(task_id: str, items: Any) -> int:
     return length_of(len(items) if several else items, f"expand '{shown(task_id)}': items")
 
 
-def _follow_instances(spec: dict[str, Any], task_id: str, names: tuple[str, ...], before: tuple[str, ...],
-                      ) -> dict[str, Any]:
-    """The parameters of a task that named the mapped task, naming its instances instead."""
+def _follow_instances(task: Task, task_id: str, names: tuple[str, ...], before: tuple[str, ...]) -> dict[str, Any]:
+    """What changes in a task that named the mapped task: it names its instances instead."""
+    changes: dict[str, Any] = {}
     for key, instead in (("upstream", names or before), ("branch", names)):
-        named = spec.get(key) or ()
+        named = getattr(task, key) or ()
         if task_id in named:
             swapped = (instead if name == task_id else (name,) for name in named)
-            spec[key] = tuple(dict.fromkeys(name for group in swapped for name in group))
-    if "expand" in spec:
-        spec["expand"] = _literal(spec["expand"], task_id, len(names))
-    return spec
+            changes[key] = tuple(dict.fromkeys(name for group in swapped for name in group))
+    if task.expand:
+        changes["expand"] = _literal(task.expand, task_id, len(names))
+    return changes
 
 
 def _literal(over: Mapping[str, Any], task_id: str, count: int) -> dict[str, Any]:
@@ -84,7 +82,7 @@ def what_if(dag: Dag, durations: Mapping[str, Number] | None = None, /, **more: 
     """
     graph_of(dag)
     table("what_if: durations", durations or {}, "{'process': 1}")
-    specs = {task.task_id: spec_of(task) for task in dag}
-    for task_id, duration in {**(durations or {}), **more}.items():
-        specs[dag[task_id].task_id]["duration"] = duration
-    return Dag.from_dict(specs, dag.dag_id, **dag.options())
+    changed = {dag[task_id].task_id: {"duration": duration}
+               for task_id, duration in {**(durations or {}), **more}.items()}
+    tasks = [rebuilt(task, changed.get(task.task_id, {})) for task in dag]
+    return Dag(dag.dag_id, tasks, **dag.options()).close()

@@ -9,7 +9,7 @@ from typing import Any
 from ..checks import HUGE, MOST, is_number, listed, plain, table
 from ..dag import Dag
 from ..errors import DagkitError, nearest, quoted, shown
-from ..task import Task, detached, spec_of
+from ..task import Task, rebuilt
 from .changes import expand
 from .paths import critical_path
 from .slots import makespan, saturation_slots
@@ -40,7 +40,7 @@ def split(dag: Dag, task_id: str, parts: int) -> Dag:
 def _lasting(dag: Dag, durations: Mapping[str, Number]) -> Dag:
     """``what_if`` that takes over the tasks it does not change: large Dags are tried many times here."""
     tasks = [task if task.task_id not in durations
-             else detached(task.task_id, {**spec_of(task), "duration": durations[task.task_id]}) for task in dag]
+             else rebuilt(task, {"duration": durations[task.task_id]}) for task in dag]
     return Dag(dag.dag_id, tasks, **dag.options())
 
 

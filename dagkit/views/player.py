@@ -18,6 +18,7 @@ from ..checks import HUGE
 from ..checks import plain as plain_number
 from ..errors import DagkitError, quoted, shown
 from ..errors import choices as listed
+from ..keywords import checked
 from ..trace import Trace
 from ..widget import Widget, module
 from . import gantt
@@ -35,6 +36,7 @@ AIM = 20_000
 _instances = itertools.count()
 
 
+@checked
 @dataclass(frozen=True)
 class Prediction:
     """A question to be answered before play is unlocked.

@@ -10,6 +10,7 @@ from typing import Any
 from ... import bridge
 from ... import museum as rooms
 from ...errors import DagkitError, choices, shown
+from ...latency import Flow, Story, play
 from ...museum import replay, scenario, unplayable
 from ..ask import AskedPlayer, Question
 from ..chips import Chips, chips
@@ -255,10 +256,29 @@ def what_if(case_id: str) -> Page:
     rows = [("What stands behind it", case.reason)]
     for k, change in enumerate(case.changes):
         missing = unplayable(case_id, k)
-        rows.append((f"What if: {change}", f"Not played here: {missing}. On record: {_on_record(case, k)}." if missing
-                     else _parted(case_id, k)))
+        said = _by_hints(case_id, k) if missing == rooms.LOST_HINT else "" if missing else _parted(case_id, k)
+        rows.append((f"What if: {change}", said or f"Not played here: {missing}. On record then: {_on_record(case, k)}."))
     return Page("".join(fold(rich(line), f"<p>{rich(said)}</p>") for line, said in rows),
                 "\n".join(f"{line}: {said}" for line, said in rows))
+
+
+def hinted(case_id: str, change: int, lost: bool = True) -> Story:
+    """A case about hints, played hop by hop: lesson 9's database, broker, schedulers and workers. lost: as the variant
+    has it; or as if all had arrived."""
+    told, loop = rooms.variant(case_id, change), rooms.variant(case_id)["scheduling"]["loop_at"]
+    scan = 1000 * (loop[1] - loop[0])
+    flow = Flow({task["id"]: tuple(task.get("up", ())) for task in told["tasks"]}, length=1000 * told["tasks"][0]["dur"],
+                scan=scan, first=(scan, scan))
+    return play(lose=[f"done {task}" for task in told["scheduling"]["lost_hint_after"] if lost], flow=flow)
+
+
+def _by_hints(case_id: str, change: int) -> str:
+    after, before = hinted(case_id, change), hinted(case_id, change, lost=False)
+    late, soon = next((a, b) for a, b in zip(after.starts, before.starts, strict=True) if a.at > b.at + 500)
+    return (f"Played with the hints of lesson 9, where each hop costs some milliseconds: `{late.task}` starts after "
+            f"{late.at / 1000:.1f} s instead of {soon.at / 1000:.1f} s, when the scheduler looks without being told. All "
+            f"is done after {after.ended / 1000:.1f} s instead of {before.ended / 1000:.1f} s. On record: "
+            f"{_on_record(rooms.case(case_id), change)}.")
 
 
 def _on_record(case: rooms.Case, change: int) -> str:
@@ -272,6 +292,11 @@ def _flat(value: Any) -> str:
 
 def _parted(case_id: str, change: int) -> str:
     before, after = trace_of(case_id), replay(case_id, change)
+    was, now = (trace.scenario.config.tick_seconds for trace in (before, after))
+    if was != now:
+        task, begins = before.labels[-1], starts(before.labels[-1])
+        return (f"Tick for tick it is the same, but a tick is {now:g} s long instead of {was:g}. `{task}` starts after "
+                f"{begins(after) * now:g} s instead of {begins(before) * was:g} s.")
     ends = [f"`{t}` ends {s} instead of {before.final_states[t]}" for t, s in after.final_states.items()
             if before.final_states.get(t, s) != s]
     if before.last_tick != after.last_tick:
@@ -288,10 +313,10 @@ def contents() -> Chips:
 
 
 def left_out() -> Chips:
-    """What is on record and not played here, with the reason: whole cases, then variants."""
+    """What is on record and played nowhere in the kit, with the reason: whole cases, then variants."""
     rows = [{"case": c.id, "what": c.title, "why not": unplayable(c.id), "asked in": ", ".join(c.links)}
             for c in rooms.cases().values() if unplayable(c.id)]
     rows += [{"case": c.id, "what": f"variant: {change}", "why not": unplayable(c.id, k), "asked in": ", ".join(c.links)}
              for c in rooms.cases().values() for k, change in enumerate(c.changes)
-             if unplayable(c.id, k) and not unplayable(c.id)]
+             if unplayable(c.id, k) not in ("", rooms.LOST_HINT) and not unplayable(c.id)]
     return chips(rows)

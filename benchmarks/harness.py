@@ -70,28 +70,35 @@ class Fresh:
         self.make, self.use = make, use
 
 
-def seconds(call: Callable[[], Any] | Fresh, times: int = 1) -> float:
-    """CPU seconds of one call, as the mean of so many in a row."""
+def reading(call: Callable[[], Any] | Fresh, times: int = 1) -> tuple[float, Any]:
+    """CPU seconds of one call, as the mean of so many in a row, and what the last one answered."""
     fresh = isinstance(call, Fresh)
     given = [call.make() for _ in range(times)] if fresh else [()] * times
+    answer = None
     gc.collect()
+    by_itself = gc.isenabled()
     gc.disable()
     begin = time.process_time()
     if fresh:
         for each in given:
-            call.use(each)
+            answer = call.use(each)
     else:
         for _ in given:
-            call()
+            answer = call()
     took = time.process_time() - begin
-    gc.enable()
-    return took / times
+    if by_itself:
+        gc.enable()
+    return took / times, answer
 
 
-def repeats(call: Callable[[], Any] | Fresh) -> int:
+def seconds(call: Callable[[], Any] | Fresh, times: int = 1) -> float:
+    return reading(call, times)[0]
+
+
+def repeats(call: Callable[[], Any] | Fresh, took: float) -> int:
     """How many calls make a reading of the clock that can be trusted."""
-    enough = int(SHORT / max(seconds(call), 1e-9))
-    return max(1, min(enough, FRESH) if isinstance(call, Fresh) else enough)
+    enough = max(1, int(SHORT / max(took, 1e-9)))
+    return min(enough, FRESH) if isinstance(call, Fresh) else enough
 
 
 def spread(times: list[float]) -> float | None:
@@ -117,28 +124,40 @@ class Taken(dict[str, list[float]]):
         return Cell(what, case, peer, self.median(peer) / self.median(name), goal, spread=self.spread(name, peer))
 
 
-def in_turns(calls: dict[str, Callable[[], Any] | Fresh], rounds: int = 5) -> Taken:
-    """Take each call's time so many times, in turns, so that a slow moment hits all."""
+def in_turns(calls: dict[str, Callable[[], Any] | Fresh], rounds: int = 5,
+             same: Callable[[Any], Any] | None = None) -> Taken:
+    """Take each call's time so many times, in turns, so that a slow moment hits all.
+
+    Each is called once before: that warms it up, says how often it has to be repeated, and gives its answer. same:
+    what of an answer must agree with all others; AssertionError if it does not. One round is that first call.
+    """
     gc.collect()
     gc.freeze()                                            # what is there now is not looked through again and again
-    times = {name: repeats(call) for name, call in calls.items()} if rounds > 1 else {}
-    attempts = []
-    for _ in range(3 if rounds > 1 else 1):
+    first: dict[str, float] = {}
+    agreed = None
+    for name, call in calls.items():
+        first[name], answer = reading(call)
+        if same:
+            told = same(answer)
+            agreed = told if agreed is None else agreed
+            assert told == agreed, f"{name} answers something else"
+            del answer, told
+    attempts = [] if rounds > 1 else [Taken({name: [took] for name, took in first.items()})]
+    while not attempts or len(attempts) < 3 and (attempts[-1].spread() or 0) > SPREAD:
         taken = Taken({name: [] for name in calls})
         for _ in range(rounds):
             for name, call in calls.items():
-                taken[name].append(seconds(call, times.get(name, 1)))
+                taken[name].append(seconds(call, repeats(call, first[name])))
         attempts.append(taken)
-        if (taken.spread() or 0) <= SPREAD:
-            break
     gc.unfreeze()
     return min(attempts, key=lambda taken: taken.spread() or 0)
 
 
 def beside(case: str, ours: dict[str, Callable[[], Any] | Fresh],
-           peers: dict[str, tuple[Callable[[], Any] | Fresh, float | None]], rounds: int = 5) -> Iterator[Cell]:
-    """A cell for each of ours beside each peer. ours: what -> call; peers: name -> (call, goal)."""
-    taken = in_turns({**ours, **{name: call for name, (call, _) in peers.items()}}, rounds)
+           peers: dict[str, tuple[Callable[[], Any] | Fresh, float | None]], rounds: int = 5,
+           same: Callable[[Any], Any] | None = None) -> Iterator[Cell]:
+    """A cell for each of ours beside each peer. ours: what -> call; peers: name -> (call, goal); same: see in_turns."""
+    taken = in_turns({**ours, **{name: call for name, (call, _) in peers.items()}}, rounds, same)
     for what in ours:
         for name, (_, goal) in peers.items():
             yield taken.beside(what, case, what, name, goal)
@@ -157,8 +176,12 @@ def tell(what: str) -> None:
 
 
 def show(cells: Iterable[Cell]) -> list[Cell]:
-    """Print each cell as it comes; an interrupt ends the list, and what was measured stays."""
+    """Print each cell as it comes; an interrupt ends the list, and what was measured stays.
+
+    Garbage is collected before each reading of the clock, and not while graphs of a million nodes are being built.
+    """
     found: list[Cell] = []
+    gc.disable()
     try:
         for cell in cells:
             print(cell, flush=True)
@@ -166,4 +189,6 @@ def show(cells: Iterable[Cell]) -> list[Cell]:
     except KeyboardInterrupt:
         print("stopped")
         raise SystemExit(130) from None
+    finally:
+        gc.enable()
     return found

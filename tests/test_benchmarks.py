@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
+import pytest  # noqa: E402
 from harness import FRESH, SHORT, SPREAD, Cell, Fresh, Taken, in_turns, repeats, spread  # noqa: E402
 from picture import picture  # noqa: E402
 
@@ -40,17 +41,25 @@ def test_a_ratio_is_that_of_the_medians_with_the_larger_spread():
 def test_calls_that_spread_are_measured_again_and_the_calmest_attempt_counts(monkeypatch):
     attempts = {1: [1.0, 2.0, 9.0], 2: [1.0, 1.1, 1.2], 3: [5.0, 5.0, 5.0]}
     times = iter([SHORT, *attempts[1], *attempts[2], *attempts[3]])   # the first says how often to repeat
-    monkeypatch.setattr("harness.seconds", lambda call, n=1: next(times))
+    monkeypatch.setattr("harness.reading", lambda call, n=1: (next(times), None))
     assert spread(attempts[1]) > SPREAD > spread(attempts[2])
     assert in_turns({"ours": lambda: None}, rounds=3) == {"ours": attempts[2]}
 
 
 def test_short_calls_are_repeated_and_fresh_ones_get_something_new_each_time():
-    assert repeats(lambda: sum(range(100))) > 10 and repeats(Fresh(list, len)) == FRESH
+    assert repeats(len, SHORT / 100) == 100 and repeats(len, 5 * SHORT) == 1
+    assert repeats(Fresh(list, len), SHORT / 100) == FRESH
     made, used = [], []
     call = Fresh(lambda: made.append(len(made)) or len(made), used.append)
     in_turns({"ours": call}, rounds=2)
     assert used == list(range(1, len(made) + 1))
+
+
+def test_nothing_is_told_where_the_answers_differ():
+    calls = {"ours": lambda: [2, 1], "theirs": lambda: [1, 2]}
+    assert set(in_turns(calls, rounds=1, same=sorted)) == {"ours", "theirs"}
+    with pytest.raises(AssertionError, match="theirs answers something else"):
+        in_turns(calls, rounds=1, same=list)
 
 
 def test_the_picture_shows_every_cell_and_marks_what_was_missed():

@@ -240,6 +240,20 @@ def test_the_cell_shows_picture_and_table_where_there_is_no_widget(orders):
     assert data["text/plain"].startswith("Player(")
 
 
+def test_what_answers_a_prediction_is_folded_wherever_it_is_saved(orders):
+    asked = player.Prediction("How does <publish> end?", ["success", "upstream_failed"], "upstream_failed", "So <it> is.")
+    widget = player.play(orders, asked)
+    page = html_export.page(orders, prediction=asked)
+    assert repr(widget) == "Player(orders: 6 tasks, 16 ticks, asks first)"
+    for saved in (widget._repr_mimebundle_()[0]["text/html"],
+                  page.partition("<noscript>")[2].partition("</noscript>")[0]):
+        open_, folded = saved.split("<details><summary>Answer</summary>")
+        assert "How does &lt;publish&gt; end?" in open_ and "<svg" not in open_
+        assert open_.count("upstream_failed") == open_.count("success") == 1  # the choices
+        assert "So &lt;it&gt; is." in folded and folded.count("<svg") == 2
+        assert folded.strip().endswith("</details>")
+
+
 def test_the_saved_twin_is_the_same_for_every_instance(orders):
     first, second = (player.play(orders)._repr_mimebundle_()[0]["text/html"] for _ in range(2))
     assert first == second

@@ -311,6 +311,34 @@ def test_edges_leave_on_the_right_and_arrive_on_the_left(engine, dag):
         assert abs(to_x - end[0]) < 3 and end[1] <= to_y <= end[3]
 
 
+@ENGINES
+@pytest.mark.parametrize("ups", [
+    dict.fromkeys([f"w{i}" for i in range(12)], ()),
+    {f"{c}{n}": [f"{c}{n - 1}"] if n > 1 else () for c in "abcd" for n in (1, 2, 3)},
+    {"load": (), "clean": ["load"], "x": (), "y": (), "report": ["clean", "x"]},
+    {"start": (), **{f"part_{i}{'_' * i}": ["start"] for i in range(8)}, "aside": (),
+     "end": [f"part_{i}{'_' * i}" for i in range(8)] + ["aside"]},
+], ids=["unrelated", "chains", "one aside", "fan"])
+def test_tasks_of_a_wave_stand_in_task_order_as_rows_do(engine, ups):
+    dag = dk.Dag("d", [dk.Task(task_id, up) for task_id, up in ups.items()])
+    drawn = engine.render(dag, prefix="p-")
+    place = boxes(drawn.svg)
+    for wave in {node.wave for node in drawn.nodes}:
+        column = [node for node in drawn.nodes if node.wave == wave]
+        assert sorted(column, key=lambda node: place[node.id][1]) == column
+
+
+def test_what_has_not_begun_takes_the_colours_of_its_page():
+    labels = {"list_files": "none", "process[0]": "success", "process[1]": "none"}
+    for svg in (graph.render(examples.file_fanout(), prefix="p-", states=labels, legend=True).svg,
+                gantt.svg([("a", [(0, 1, "none"), (1, 2, "running")])], prefix="p-", last_tick=2)):
+        rules = re.findall(r"#p-svg \.dk-(?:none|mixed)\{([^}]*)\}", svg)
+        assert rules
+        for rule in rules:
+            fill, ink = re.findall(r"--dk-(?:fill|ink):([^;]+);", rule)
+            assert ink == "currentColor" and float(fill.rstrip(")").split(",")[3]) < 0.3
+
+
 def test_the_critical_path_is_emphasised_box_and_edge():
     drawn = graph.render(
         examples.file_fanout(), prefix="p-", path=["list_files", "process", "join", "report"]

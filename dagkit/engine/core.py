@@ -82,6 +82,18 @@ class Sim:
     every walk; the low bits hold the TI's number), map_index (only mapped ones).
     """
 
+    # So many attributes are quicker to reach in slots than in a dictionary.
+    __slots__ = ("given", "scenario", "grows", "plans", "cascade", "now", "state", "tries", "pending",
+                 "task_of", "run_of", "rank", "weight_bit", "map_index", "born", "runs", "calendar", "limits",
+                 "looks", "unseen", "fresh", "returned", "revised", "expanded", "ended_runs", "contested",
+                 "stirred", "waiting_runs", "active", "watched", "gone", "joined", "previous_run", "next_run",
+                 "script", "initial", "window_cut", "stop_at", "not_before", "ends", "starts", "overran",
+                 "waits", "same_handover", "floors", "picks", "misfits", "schedulers", "lost_messages",
+                 "tracks_queued", "queued_at", "queued_by", "requeues", "let_pass", "silent", "outages",
+                 "gates", "cut", "staffs", "notes", "paused", "pauses", "assets", "made", "latest",
+                 "overdriven", "failures", "max_tries", "tick_no", "tick_end", "event_ti", "event_new",
+                 "causes")
+
     def __init__(self, scenario: Scenario, plans: list[Plan]):
         self.given = self.scenario = scenario            # as given, and as changed on the way
         self.grows = (any(plan.mapped or plan.dag.assets for plan in plans)     # TIs may appear on the way

@@ -274,7 +274,10 @@ def admit(sim: Sim) -> list[int]:
         if head is None or head.gate is not None:
             continue                                           # an older entry of a head that has moved on
         via, head.via = head.via, None
-        refused = ask(sim, head, queued, alone=not walk and not (via and via.keys))
+        rival = walk[0] if walk else None                      # the key of who may come next
+        if via is not None and via.keys and (rival is None or via.keys[0] < rival):
+            rival = via.keys[0]
+        refused = ask(sim, head, queued, rival)
         if refused is not None:
             park(sim, head, refused)
         place(limits, head)
@@ -283,8 +286,8 @@ def admit(sim: Sim) -> list[int]:
     return queued
 
 
-def ask(sim: Sim, head: Head, queued: list[int], *, alone: bool) -> Gate | None:
-    """Queue the head's first TI, and those behind it while nobody else can come first. Returns the gate that refused."""
+def ask(sim: Sim, head: Head, queued: list[int], rival: int | None) -> Gate | None:
+    """Queue the head's first TI, and those behind it that come before the rival. Returns the gate that refused."""
     state, ready, needs = sim.state, head.ready, head.needs
     if sim.paused and (shut := paused_gate(sim, head)):
         return shut
@@ -304,7 +307,7 @@ def ask(sim: Sim, head: Head, queued: list[int], *, alone: bool) -> Gate | None:
         if refused is not None:
             break
         heappop(ready)                                         # queued; or skipped or cleared while it waited
-        if not alone:
+        if rival is not None and ready and ready[0] > rival:
             break
     while ready and state[ready[0] & MASK] != SCHEDULED:
         heappop(ready)

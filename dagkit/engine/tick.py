@@ -117,7 +117,7 @@ def at_once(sim: Sim) -> Iterator[tuple[int, str]]:
     mapped tasks expand within the pass."""
     first, sim.looks = sorted(set(sim.looks)), []
     decided = [(ti, decide.verdict(sim, ti)) for ti in map(MASK.__and__, first)]
-    return mapping.with_new_instances(sim, decided)
+    return mapping.with_new_instances(sim, decided) if sim.grows else iter(decided)
 
 
 def schedule(sim: Sim, ti: int) -> None:

@@ -251,7 +251,7 @@ def _finished(
 def style(root: str) -> str:
     """The look of a drawing, inside the element ``root`` only. Neutral parts take the page's text colour."""
     return state_style(root) + text_style(root) + (
-        f"#{root} .dk-mixed{{--dk-fill:#ffffff;--dk-ink:#111111;--dk-solid:1}}"
+        f"#{root} .dk-mixed{{{picture.QUIET}--dk-solid:1}}"
         f"#{root} .dk-box{{fill:var(--dk-fill,currentColor);fill-opacity:var(--dk-solid,.06);"
         "stroke:currentColor;stroke-width:1.3;stroke-dasharray:var(--dk-dash,none)}"
         f"#{root} .dk-node text{{fill:var(--dk-ink,currentColor)}}"

@@ -49,7 +49,7 @@ def svg(
     1
     """
     drawn, end = rows[:ROWS], last_tick or 1
-    left = max([cells(plain(label, NAME)) for label, _ in drawn], default=4) * CHAR + 16
+    left = max([cells(unit) + 1, *(cells(plain(label, NAME)) for label, _ in drawn)]) * CHAR + 16
     bottom = float(HEAD + ROW * len(drawn))
 
     def at(time: float) -> float:
@@ -194,7 +194,6 @@ def style(root: str) -> str:
         f"#{root} .dk-tail{{fill:var(--dk-fill)}}"
         f"#{root} .dk-idle{{stroke:currentColor;stroke-opacity:.55;stroke-dasharray:1.5 3}}"
         f"#{root} .dk-row .dk-in{{font-size:11px;font-weight:700}}#{root} .dk-row .dk-task{{font-weight:400}}"
-        f"#{root} .dk-none{{--dk-fill:none;--dk-ink:currentColor}}"
         f"#{root} .dk-critical{{stroke:currentColor;stroke-width:2.6;stroke-opacity:1}}"
         f"#{root} .dk-now{{stroke:#1f7ae0;stroke-width:2}}"
         f"@media (forced-colors:active){{#{root} .dk-row{{forced-color-adjust:none}}}}"

@@ -13,7 +13,7 @@ from typing import Any
 
 import graphviz
 
-from . import layered
+from . import layered, ordering
 from .drawing import Drawing, Layout, Node, Point, Sized, draw
 
 __all__ = ["Drawing", "Node", "dot", "has_engine", "render"]
@@ -60,13 +60,13 @@ def has_engine() -> bool:
 
 
 def dot(sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> str:
-    """DOT text with the sizes of the boxes and nothing readable in it."""
+    """DOT text with the sizes of the boxes and nothing readable in it; the last first, as the engine piles them up."""
     text = graphviz.Digraph(
         graph_attr={"rankdir": "LR", "nodesep": "0.2", "ranksep": f"{_room(sized):.2f}"},
         node_attr={"shape": "box", "fixedsize": "true", "label": ""},
         edge_attr={"arrowhead": "none", "tailport": "e", "headport": "w"})
     waves: dict[int, list[int]] = {}
-    for k, one in enumerate(sized):
+    for k, one in reversed([*enumerate(sized)]):
         text.node(f"n{k}", width=f"{one.width / INCH:.4f}", height=f"{one.height / INCH:.4f}")
         waves.setdefault(one.box.wave, []).append(k)
     # Groups that span several waves cannot all stand in the column of their first one.
@@ -76,7 +76,7 @@ def dot(sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> str:
             column.attr(rank="same")
             for k in members:
                 column.node(f"n{k}")
-    text.edges((f"n{a}", f"n{b}") for a, b in edges)
+    text.edges((f"n{a}", f"n{b}") for a, b in reversed(edges))
     return str(text.source)
 
 
@@ -92,7 +92,7 @@ def _engine(sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> Layout:
     from . import dot_engine
     with _lock:
         answer = dot_engine.render(dot(sized, edges))
-    return _smooth(_parse(answer, edges), sized, edges)
+    return _smooth(ordering.downwards(_parse(answer, edges), sized, edges), sized, edges)
 
 
 def _smooth(layout: Layout, sized: Sequence[Sized], edges: Sequence[tuple[int, int]]) -> Layout:

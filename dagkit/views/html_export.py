@@ -67,7 +67,7 @@ def page(trace: Any, *, beside: Any = None, titles: Sequence[str] | None = None,
     esm = player.ESM.replace(EXPORT, "const player = {")
     return PAGE.format(
         title=html.escape(state["replay"]["title"]), css=(player.HERE / "player.css").read_text(encoding="utf-8"),
-        still=player.still(trace, beside, titles), state=script_json(state), esm=esm + BOOT)
+        still=player.still(trace, beside, titles, state["prediction"]), state=script_json(state), esm=esm + BOOT)
 
 
 def script_json(value: Any) -> str:

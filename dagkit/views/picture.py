@@ -29,6 +29,8 @@ CHAR = 7.25
 LEGIBLE = 0.82
 """How far a wide picture may shrink to fit its page: text of 11 px stays at 9 px; then it scrolls."""
 FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
+QUIET = "--dk-fill:rgba(128,128,128,.16);--dk-ink:currentColor;"
+"""Colours of what nothing has happened to yet: never louder than the page, light or dark."""
 DASHES = {"solid": "none", "dashed": "5 3", "dotted": "1.5 2.5"}
 
 
@@ -132,8 +134,12 @@ def badge(state: states.State) -> str:
 def state_style(root: str) -> str:
     """CSS that gives each state its fill, ink and border inside the element with id ``root``."""
     return "".join(
-        f"#{root} .dk-{state.name}{{--dk-fill:{state.fill};--dk-ink:{state.ink};"
-        f"--dk-dash:{DASHES[state.border]};--dk-solid:1}}" for state in states.TABLE)
+        f"#{root} .dk-{state.name}{{{QUIET if code == states.NONE else _loud(state)}"
+        f"--dk-dash:{DASHES[state.border]};--dk-solid:1}}" for code, state in enumerate(states.TABLE))
+
+
+def _loud(state: states.State) -> str:
+    return f"--dk-fill:{state.fill};--dk-ink:{state.ink};"
 
 
 def text_style(root: str) -> str:
@@ -273,9 +279,10 @@ def _fit(root: str) -> str:
         f"#{root} .dk-scroll::-webkit-scrollbar-thumb{{border-radius:6px;background:rgba(128,128,128,.7)}}"
         f"#{root} .dk-scroll>svg{{display:block;max-width:100%;min-width:var(--dk-least);height:auto}}"
         f"#{root} p{{margin:4px 0;white-space:pre-line;overflow-wrap:anywhere}}"
-        f"#{root} summary{{cursor:pointer}}"
+        f"#{root} .dk-details{{overflow-x:auto}}#{root} summary{{cursor:pointer}}"
         f"#{root} table{{margin:6px 0;border-collapse:collapse;font-size:13px}}"
         f"#{root} td,#{root} th{{padding:3px 12px 3px 0;text-align:left;vertical-align:top;"
-        "border-bottom:1px solid rgba(128,128,128,.35);white-space:pre-wrap;overflow-wrap:anywhere}"
+        "border-bottom:1px solid rgba(128,128,128,.35);white-space:pre-wrap;overflow-wrap:break-word;"
+        "word-break:normal}"
         f"#{root} .dk-num{{text-align:right;font-variant-numeric:tabular-nums}}"
     )

@@ -9,7 +9,7 @@ const LEGIBLE = 9; // smallest label shown at the default zoom, px
 const SPEEDS = [1000, 500, 250, 100, 50]; // ms per tick
 const KEYS = [
   ["Space", "play or pause"], ["← →", "one tick back, one tick on"], ["Home End", "first tick, last tick"],
-  ["↑ ↓", "another task"], ["?", "show or hide this help"], ["Esc", "leave the player"],
+  ["↑ ↓", "another task"], ["?", "show or hide this help"], ["Esc", "close this help, or leave the player"],
 ];
 const HELP = "A tick is one pass of the scheduler. Step through the ticks and watch each task change its state; choose a "
   + "task (click it) to read why it is where it is. Bars show each task's states over time: high = running, half high = "
@@ -320,18 +320,24 @@ function rowsPane(replay, end, choose, seek) {
   const finder = taskFinder(replay.tis, all, (tis) => {
     shown = tis;
     list.resize(shown.length);
+    align(); // its scroll bar may have come or gone
     list.scroll(0);
     list.redraw();
   });
   const [axis, curtain] = [timeAxis(end, columns, seek), timeCurtain(columns)];
+  /** Axis and curtain end where the rows end, to a fraction of a pixel. */
+  const align = () => {
+    const over = scroller.getBoundingClientRect().right - list.space.getBoundingClientRect().right;
+    axis.el.style.marginRight = curtain.el.style.right = `${over}px`;
+    width = curtain.el.clientWidth;
+    axis.draw(width);
+  };
   return {
     el: h("section.dk-gantt", { "aria-label": "Tasks over time" }, h("div.dk-head", {}, h("h4", {}, "Tasks over time"),
       ...finder.parts), h("div.dk-chart", {}, axis.el, scroller, curtain.el)),
     fit() {
-      axis.el.style.marginRight = curtain.el.style.right = `${scroller.offsetWidth - scroller.clientWidth}px`;
-      width = curtain.el.clientWidth;
-      axis.draw(width);
       list.resize(shown.length);
+      align();
       list.fit();
       list.redraw();
     },
@@ -412,7 +418,8 @@ function timeAxis(end, columns, seek) {
 /** The line of the current tick; what comes later is veiled, what was never seen is hidden. */
 function timeCurtain(columns) {
   const [later, unseen, line] = [h("div.dk-later"), h("div.dk-unseen"), h("div.dk-now")];
-  const move = (el, column) => { el.style.transform = `translateX(${(column / columns) * 100}%)`; };
+  // what begins there has a border, of which no hair may show
+  const move = (el, column) => { el.style.transform = `translateX(calc(${(column / columns) * 100}% - 1px))`; };
   let seen = 0;
   return {
     el: h("div.dk-over", { "aria-hidden": "true" }, later, unseen, line),
@@ -839,9 +846,12 @@ function controls(end, tickSeconds, parted, act) {
   const help = h("button.dk-tool.dk-help-button", { type: "button", "aria-label": "Help", title: "Help (?)",
     "aria-expanded": "false", onclick: () => toggleHelp() }, "?");
   const panel = helpPanel();
+  let before = null; // what had focus when help was opened; it gets it back
   const toggleHelp = () => {
+    if (panel.hidden) before = document.activeElement;
     panel.hidden = !panel.hidden;
     help.setAttribute("aria-expanded", String(!panel.hidden));
+    (panel.hidden ? before : panel)?.focus({ preventScroll: true });
   };
   const el = h("div.dk-controls", { role: "group", "aria-label": "Player controls" }, play,
     button("first", "First tick", "Home"), button("back", "One tick back", "←"), button("on", "One tick on", "→"),
@@ -850,6 +860,8 @@ function controls(end, tickSeconds, parted, act) {
     el,
     help: panel,
     toggleHelp,
+    /** Whether there was a help to close. */
+    closeHelp: () => !panel.hidden && (toggleHelp(), true),
     lock(locked) {
       for (const part of el.querySelectorAll("button:not(.dk-help-button), input")) part.disabled = locked;
       mark.hidden = locked; // it tells what happens
@@ -871,8 +883,9 @@ function controls(end, tickSeconds, parted, act) {
 }
 
 /** Keys of the player. What has focus keeps the keys it needs itself, and no key reaches the page around. */
-function listenToKeys(root, actions) {
+function listenToKeys(root, actions, close) {
   const leave = () => {
+    if (close()) return;
     document.activeElement.blur();
     root.parentElement?.closest("[tabindex]")?.focus({ preventScroll: true });
   };
@@ -891,7 +904,8 @@ function listenToKeys(root, actions) {
 function helpPanel() {
   const caps = (keys) => keys.split(" ").map((key) => h("kbd", {}, key));
   const keys = KEYS.map(([names, text]) => h("div", {}, h("dt", {}, ...caps(names)), h("dd", {}, text)));
-  return h("div.dk-panel.dk-help", { hidden: true }, h("p", {}, HELP), h("dl.dk-keys", {}, ...keys));
+  return h("div.dk-panel.dk-help", { hidden: true, tabindex: -1, role: "region", "aria-label": "Help" },
+    h("p", {}, HELP), h("dl.dk-keys", {}, ...keys));
 }
 
 /** What this tick changes. `last` is the last tick at which something happens here, `end` that of the player. */
@@ -1011,10 +1025,12 @@ function render({ model, el }) {
     if (!move.running()) say();
   } });
   const spoilers = [...(beside ? [partingPanel(beside, move.seek)] : []), warningList(replays)];
-  const root = shell(replays, [bar.el, bar.help, view.story, panel.el, ...spoilers, view.el, live]);
+  const top = h("div.dk-top", {}, bar.el, bar.help, view.story); // stays in sight
+  const root = shell(replays, [top, panel.el, ...spoilers, view.el, live]);
   root.querySelector(".dk-task").append(readAloud(view.spoken));
   listenToKeys(root, { " ": actions.toggle, "?": bar.toggleHelp, Home: actions.first, End: actions.last,
-    ArrowLeft: actions.back, ArrowRight: actions.on, ArrowUp: () => view.step(-1), ArrowDown: () => view.step(1) });
+    ArrowLeft: actions.back, ArrowRight: actions.on, ArrowUp: () => view.step(-1), ArrowDown: () => view.step(1) },
+  bar.closeHelp);
   const relock = () => {
     for (const spoiler of spoilers) spoiler.hidden = locked() || !spoiler.hasChildNodes(); // they may tell how it ends
     bar.lock(locked() || !end);

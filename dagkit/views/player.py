@@ -109,14 +109,14 @@ class Player(Widget):
 
     def __repr__(self) -> str:
         def told(sent: dict[str, Any]) -> str:
-            return (f"{counted(len(sent['tis']), 'task')}, {counted(sent['last_tick'], 'tick')}, "
-                    f"{sent['verdict']['run_state']}")
+            how = "asks first" if self.prediction else sent["verdict"]["run_state"]
+            return f"{counted(len(sent['tis']), 'task')}, {counted(sent['last_tick'], 'tick')}, {how}"
         second = f"; beside it, {self.beside['titles'][1]}: {told(self.beside['replay'])}" if self.beside else ""
         return f"Player({self.replay['title']}: {told(self.replay)}{second})"
 
     def twin(self) -> str:
         """The picture of the last tick, with a table."""
-        return still(self.trace, self.other, self.beside["titles"] if self.beside else None)
+        return still(self.trace, self.other, self.beside["titles"] if self.beside else None, self.prediction)
 
 
 def state(
@@ -185,11 +185,16 @@ def play(
     return Player(trace, beside=beside, titles=titles, prediction=predict, interval=interval, tick=tick)
 
 
-def still(trace: Any, beside: Any = None, titles: Sequence[str] | None = None) -> str:
+def still(
+    trace: Any, beside: Any = None, titles: Sequence[str] | None = None, prediction: dict[str, Any] | None = None,
+) -> str:
     """The static twin of the player, as HTML: the Dags and the Gantt chart at the last tick, and a table.
 
     Two traces stand side by side (where there is room) below the sentence that says where and why they part.
+    A (resolved) prediction comes first; whatever answers it is folded below it, for the reader to open.
     """
+    if prediction:
+        return _asked(prediction, still(trace, beside, titles))
     if beside is None:
         return _still(trace, replays.final_drawings(trace), trace.last_tick)
     end = max(trace.last_tick, beside.last_tick)
@@ -202,6 +207,13 @@ def still(trace: Any, beside: Any = None, titles: Sequence[str] | None = None) -
                    f"{esc(titles[lane])}</b></p>{_still(one, drawings, end, lane)}</div>")
     return (f"<p>{esc(replays.parting(trace, beside)['text'])}</p>"
             f'<div style="display:flex;flex-wrap:wrap;gap:8px 24px">{halves}</div>')
+
+
+def _asked(prediction: dict[str, Any], answered: str) -> str:
+    offered = "".join(f"<li>{esc(choice)}</li>" for choice in prediction["choices"])
+    answer = f"<p><b>{esc(prediction['answer'])}</b></p>" if prediction["answer"] else ""
+    return (f"<p><b>Predict first:</b> {esc(prediction['question'])}</p>{f'<ul>{offered}</ul>' if offered else ''}"
+            f"<details><summary>Answer</summary>{answer}<p>{esc(prediction['because'])}</p>{answered}</details>")
 
 
 def _still(trace: Any, drawings: Sequence[Drawing], end: int, lane: int = 0) -> str:

@@ -12,6 +12,7 @@ import pytest
 from dagkit import Dag, Task, examples, simulate
 from dagkit.views import charts, html_export, player
 from dagkit.views.picture import plain
+from tests.conftest import CHROMIUM_FLAGS, chromium_path
 
 pytestmark = pytest.mark.browser
 
@@ -171,6 +172,45 @@ def test_keys_drive_it(show, orders):
     assert page.inner_text(".dk-play") == "Pause"
     page.keyboard.press(" ")
     assert page.inner_text(".dk-play") == "Play"
+
+
+def test_escape_closes_the_help_and_gives_focus_back(show, orders):
+    page = show(orders)
+    focused = "document.activeElement.className"
+    for place, open_it in ((".dk-player", "?"), (".dk-rows", "?"), (".dk-help-button", "Enter")):
+        page.focus(place)
+        before = page.evaluate(focused)
+        page.keyboard.press(open_it)
+        assert page.is_visible(".dk-help") and "dk-help" in page.evaluate(focused)
+        page.keyboard.press("Escape")
+        assert page.is_hidden(".dk-help") and page.evaluate(focused) == before
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement === document.body")  # the second one leaves the player
+
+
+def test_controls_stay_in_sight_while_the_rest_scrolls_by(show, orders):
+    page = show(orders, size=(1366, 600))
+    page.mouse.move(600, 500)
+    page.mouse.wheel(0, 300)
+    page.wait_for_function("scrollY > 200")
+    box, story = page.locator(".dk-controls").bounding_box(), page.locator(".dk-story").bounding_box()
+    assert 0 <= box["y"] < story["y"] < 60
+
+
+def test_the_curtain_ends_where_the_rows_end(browser, tmp_path):
+    """Whatever their scroll bar does: in a browser of its own, since playwright hides scroll bars."""
+    path = html_export.to_html(random_trace(60), tmp_path / "player.html")
+    own = browser.browser_type.launch(executable_path=chromium_path(), args=list(CHROMIUM_FLAGS),
+                                      ignore_default_args=["--hide-scrollbars"])
+    page = own.new_page(viewport={"width": 1366, "height": 768})
+    page.goto(path.as_uri())
+    page.set_viewport_size({"width": 1900, "height": 1000})
+    ends = """() => ['.dk-over', '.dk-track', '.dk-rows'].map(
+        (what) => document.querySelector(what).getBoundingClientRect().right)"""
+    page.wait_for_function(f"(([a, b, c]) => a === b && c - b > 14)(({ends})())", timeout=5_000)
+    page.fill(".dk-search", "_00")  # so few rows that the bar goes
+    page.wait_for_function(f"(([a, b, c]) => a === b && b === c)(({ends})())", timeout=5_000)
+    own.close()
 
 
 def test_keys_inside_a_field_stay_there(show):

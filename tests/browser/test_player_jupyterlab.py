@@ -109,6 +109,15 @@ def test_labels_are_legible(notebook: Any, number: int) -> None:
     assert smallest >= 8.99
 
 
+def test_controls_stay_in_sight_while_the_notebook_scrolls(notebook: Any) -> None:
+    player = notebook.locator(".dk-player").nth(1)
+    player.locator(".dk-log").evaluate("(log) => log.scrollIntoView({ block: 'center' })")
+    above, top, bar = player.evaluate("""(player) => [player,
+      player.closest('.jp-WindowedPanel-outer'), player.querySelector('.dk-controls')].map(
+        (el) => el.getBoundingClientRect().top)""")
+    assert above < top - 100 and 0 <= bar - top < 20
+
+
 def test_focus_keys_do_not_reach_the_notebook(notebook: Any) -> None:
     player = notebook.locator(".dk-player").first
     cells = notebook.locator(".jp-Notebook .jp-Cell").count()

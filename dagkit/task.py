@@ -184,7 +184,7 @@ class Task:
             raise DagkitError(f"class {cls.__name__}: it cannot set task_id or upstream. Give them to each task.")
 
     if not TYPE_CHECKING:                                 # type checkers read the fields above
-        def __init__(self, task_id, *unnamed, upstream=NOTHING, **given):
+        def __init__(self, task_id=None, *unnamed, upstream=NOTHING, **given):
             if type(task_id) is not str and type(task_id := plain(task_id)) is not str:
                 raise DagkitError(f"task id {quoted(task_id)}: an id must be text (str), not {kind_of(task_id)}. "
                                   "Put it in quotes.")

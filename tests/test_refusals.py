@@ -282,6 +282,7 @@ def test_the_sweep_meets_every_kind_of_declaration() -> None:
 UNFIT = {
     "missing": (lambda: dk.Pool(), "Pool: slots is missing. Write Pool(slots=...)."),
     "missing of several": (lambda: dk.LoseWorker(task="a"), "LoseWorker: tick is missing. Write LoseWorker(tick=...)."),
+    "missing task id": (lambda: dk.Task(duration=3), "task id None: an id must be text (str), not None. Put it in quotes."),
     "missing id": (lambda: dk.Dag(), "Dag: dag_id is missing. Write Dag(dag_id=...)."),
     "one too many": (lambda: dk.Pool(1, True, 3), "Pool: 3 has no parameter, since only 2 values go without a name. "
                                                   "Name the others: slots, include_deferred."),

@@ -599,8 +599,8 @@ def test_a_player_changes_no_picture_on_its_page(browser, orders):
     page.set_content("".join(picture.html() for picture in pictures))
     look = """() => [...document.body.querySelectorAll("*")].map((element) => {
       const style = getComputedStyle(element), { width, height } = element.getBoundingClientRect();
-      return [element.tagName, element.getAttribute("class"), width, height, style.fill, style.stroke, style.margin, style.font,
-              style.position, style.display, style.color, style.backgroundColor, style.border].join(" ");
+      return [element.tagName, element.getAttribute("class"), width, height, style.fill, style.stroke, style.margin,
+              style.font, style.position, style.display, style.color, style.backgroundColor, style.border].join(" ");
     })"""
     alone = page.evaluate(look)
     page.add_style_tag(path=player.HERE / "player.css")

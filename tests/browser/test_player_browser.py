@@ -213,6 +213,30 @@ def test_the_curtain_ends_where_the_rows_end(browser, tmp_path):
     own.close()
 
 
+def test_pictures_on_the_page_of_a_player_keep_their_shape(show, orders):
+    page = show(orders)
+    rects = page.evaluate("""(svgs) => {
+        document.body.insertAdjacentHTML('beforeend', svgs);
+        return [...document.querySelectorAll('body > svg rect')].map((rect) => ['width', 'height'].map(
+            (name) => [Number(rect.getAttribute(name)), parseFloat(getComputedStyle(rect)[name])])); }""",
+        orders.gantt().svg + orders.scenario.dags[0].draw(states=orders.states_at(3)).svg)
+    assert len(rects) > 30 and all(told == seen for sizes in rects for told, seen in sizes)
+
+
+@pytest.mark.parametrize("width", [800, 1000, 1200])
+def test_no_line_of_the_story_is_seen_in_part(show, width):
+    page = show(random_trace(60), size=(width, 800))
+    seen = 0
+    for now in range(1, 8):
+        page.locator(".dk-scrub").fill(str(now))
+        bottom, parts = page.evaluate("""() => [document.querySelector('.dk-story'),
+            ...document.querySelectorAll('.dk-story > *')].map((el) => el.getBoundingClientRect())
+            .reduce(([b, all], r, i) => i ? [b, [...all, [r.top, r.bottom]]] : [r.bottom, []], [0, []])""")
+        assert all(low <= bottom or high >= bottom for high, low in parts)
+        seen += len(parts)
+    assert seen > 9
+
+
 def test_keys_inside_a_field_stay_there(show):
     page = show(random_trace(60))
     page.click(".dk-search")

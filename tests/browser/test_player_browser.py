@@ -213,6 +213,19 @@ def test_the_curtain_ends_where_the_rows_end(browser, tmp_path):
     own.close()
 
 
+def test_no_line_of_the_story_is_seen_in_part(show, width):
+    page = show(random_trace(60), size=(width, 800))
+    seen = 0
+    for now in range(1, 8):
+        page.locator(".dk-scrub").fill(str(now))
+        bottom, parts = page.evaluate("""() => [document.querySelector('.dk-story'),
+            ...document.querySelectorAll('.dk-story > *')].map((el) => el.getBoundingClientRect())
+            .reduce(([b, all], r, i) => i ? [b, [...all, [r.top, r.bottom]]] : [r.bottom, []], [0, []])""")
+        assert all(low <= bottom or high >= bottom for high, low in parts)
+        seen += len(parts)
+    assert seen > 9
+
+
 def test_keys_inside_a_field_stay_there(show):
     page = show(random_trace(60))
     page.click(".dk-search")

@@ -9,6 +9,7 @@ import pytest
 
 import dagkit as dk
 from dagkit import states, trigger_rules
+from dagkit.engine import decide
 from dagkit.engine.calendar import LAST_TICK
 from dagkit.engine.mapping import MOST_INSTANCES
 
@@ -550,3 +551,19 @@ def test_a_window_that_held_all_rows_is_no_reason_to_warn():
     assert [w for w in trace.warnings if "max_tis_per_query" in w] == []
     less = dk.simulate(dag, config=dk.Config(pacing="airflow", max_tis_per_query=1))
     assert [w for w in less.warnings if "max_tis_per_query" in w]
+
+
+def test_instances_of_a_mapped_task_are_asked_for_once_and_not_once_for_each_above(monkeypatch):
+    """Work grows with the number of instances, and not with its square: no verdict goes through all the states above."""
+    calls = []
+    monkeypatch.setattr(decide, "rule_verdict", lambda sim, ti, run, real=decide.rule_verdict: (
+        calls.append(ti), real(sim, ti, run))[1])
+    for pacing in ("lesson", "airflow"):
+        counted = []
+        for n in (10, 40):
+            calls.clear()
+            dag = dk.Dag("d", [dk.Task("p", returns=n), dk.Task("x", expand={"a": "p"}), dk.Task("y", expand={"b": "x"})])
+            trace = dk.simulate(dag, config=dk.Config(parallelism=2, pacing=pacing))
+            assert trace.run_state == "success" and sum(label.startswith("y") for label in trace.labels) == n
+            counted.append(len(calls))
+        assert counted[0] == counted[1]

@@ -127,6 +127,11 @@ def test_a_survey_is_the_same_twice_and_has_all_shares():
     (lambda: play(lose=("done publsh",)), "lose names 'publsh', which is no task here. Did you mean 'publish'"),
     (lambda: play(lose=("run extract",)), "a hint is of the kind run, task or done, not 'run extract'"),
     (lambda: play(flow=3), "play: expected dk.latency.Flow"),
+    (lambda: latency.Flow({"a": (), "b": ("aa",)}), "'b' waits for 'aa', which is not listed before it. Did you mean 'a'"),
+    (lambda: latency.Flow({"a": ("a",)}), "'a' waits for 'a', which is not listed before it"),
+    (lambda: latency.Flow(["a"]), "Flow: upstream must be a dictionary"),
+    (lambda: latency.Flow({"a": ()}, first=(1,)), "first must be two times"),
+    (lambda: latency.Flow({"a": ()}, scan=1), "scan must be a whole number of ms >= 100, not 1"),
     (lambda: play(loose=("run",)), "Faults: parameter 'loose' is unknown. Did you mean 'lose'"),
     (lambda: Down("worker 3", 5), "who is one of scheduler 1, .*not 'worker 3'"),
 ])

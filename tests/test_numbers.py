@@ -67,6 +67,7 @@ GIVEN: dict[str, dict[str, Callable[[], Any]]] = {
     "claims.interleavings": {"name": lambda: "unlocked"},
     "classroom.save": {"path": lambda: "FOLDER/answers.csv", "kept": answered},
     "classroom.training": {"seed": lambda: 1}, "latency.Down": {"who": lambda: "worker 1", "after": lambda: 1},
+    "latency.Flow": {"upstream": lambda: {"a": ()}},
     "practice.next_review": {"answers": lambda: []}, "views.trace_gantt": {"trace": lambda: dk.simulate(orders())},
     "Site": {"name": lambda: "s"}, "pooled_makespan": {"pools": dict},
     "practice.sheet": {"seed": lambda: 1}, "symptoms.broken": {"seed": lambda: 1},

@@ -63,7 +63,7 @@ def after(sim: Sim, run: Run, task: int, ti: int, new: int) -> None:
     step, plan = run.plan.step[new], run.plan
     for d, di in below(sim, run, task, ti):
         left = sim.pending[di] = sim.pending[di] - step[d]
-        if left <= 0 or d in plan.mapped:
+        if left <= 0 or d in plan.by_source:
             sim.look_at(di)
     for w in plan.watchers.get(task, ()):
         for wi in run.tis(w):

@@ -86,8 +86,10 @@ class Plan:
         self.special_down = bool(self.mapped or self.watchers or self.past)
         self.outlets = {t for t, task in enumerate(tasks) if task.outlets}
         self.empty = {t for t, task in enumerate(tasks) if task.empty}
-        undone = {t for t in self.mapped if t in self.group or self.rule[t] != "all_success"}   # by what it is mapped over
-        special = {*self.skipped_by, *self.indirect_setups, *self.scope, *undone, *self.past}
+        # by_source: mapped tasks that ask more than their countdown. Under all_success nothing of what they are mapped over
+        # is left to ask, once all upstreams have succeeded.
+        self.by_source = {t for t in self.mapped if t in self.group or self.rule[t] != "all_success"}
+        special = {*self.skipped_by, *self.indirect_setups, *self.scope, *self.by_source, *self.past}
         # contested: a task that may already run when a branch leaves it out or a setup above it fails.
         self.contested = any(self.rule[t] in STARTS_EARLY for t in {*self.skipped_by, *self.indirect_setups})
         # fast: a countdown of exactly zero means run, with nothing else to ask.

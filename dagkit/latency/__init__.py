@@ -4,8 +4,9 @@ Nothing here uses the engine. ``model`` is the arithmetic, ``parameters`` what i
 held against; ``hops`` plays one Dag run through a database, a broker that may lose hints, and workers that may die.
 """
 
+from .flow import Flow
 from .hop_faults import CASES, Down, Faults
-from .hops import Flow, play
+from .hops import play
 from .model import DESIGNS, FITTED, Model, Stage
 from .parameters import ASSUMED, KINDS, PARAMETERS, Parameter
 from .story import Step, Story

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from ..checks import plain, seeds, whole
 from ..errors import DagkitError, choices, expect, nearest, shown
+from .flow import EXAMPLE_ETL, Flow
 from .hop_faults import KINDS, SCHEDULERS, WORKERS, Faults
 from .story import Story
 
@@ -26,21 +27,6 @@ POLL, BEAT = 3_000, 1_000
 STALE, SILENT = 5_000, 10_000
 """After so long without a sign of life: an owner or an assignment is replaced; a running task is given up."""
 END = 120_000
-
-
-@dataclass(frozen=True)
-class Flow:
-    """What is run, and how often it is looked at. upstream: what each task waits for. length: of every task.
-    scan: how often a scheduler looks without being woken. first: when each of the two does so first. All in ms.
-    """
-
-    upstream: Mapping[str, tuple[str, ...]]
-    length: int = 200
-    scan: int = 1_000
-    first: tuple[int, int] = (500, 1_000)
-
-
-EXAMPLE_ETL = Flow({"extract": (), "transform": ("extract",), "publish": ("transform",)})
 
 
 @dataclass
@@ -125,12 +111,12 @@ class World:
 
     # ---- hints
 
-    def hint(self, sender: str, kind: str, about: str) -> None:
+    def hint(self, sender: str, kind: str, about: str, task: str = "") -> None:
         """Drop a hint: no answer is waited for, and nothing depends on its arrival."""
         self.sent[kind] += 1
         first = self.sent[kind] == 1
         lose = self.faults.lose
-        lost = self.faults.broker_down or (first and kind in lose) or f"{kind} {about.split()[0]}" in lose or \
+        lost = self.faults.broker_down or (first and kind in lose) or f"{kind} {task}" in lose or \
             self.dice.random() < self.faults.lose_share
         twice = (first and kind in self.faults.duplicate) or self.dice.random() < self.faults.duplicate_share
         if lost:
@@ -220,7 +206,7 @@ class World:
             row.state, row.worker = "queued", None
             self.note(who, "database", f"queue {name}: 1 row", f"{name}: its upstreams succeeded. Scheduled, limits asked, "
                       "queued, in one transaction.", "write")
-            self.hint(who, "task", f"{name} waits")
+            self.hint(who, "task", f"{name} waits", name)
 
     # ---- hop 3: workers
 
@@ -277,7 +263,7 @@ class World:
                 self.db.run = "success"
             self.note(who, "database", f"{name} succeeded", "The result is committed first.", "write")
             if self.db.run != "success":
-                self.hint(who, "done", f"{name} is done")
+                self.hint(who, "done", f"{name} is done", name)
         self.ask(who, "free")
 
     def beat(self, who: str) -> None:
@@ -295,7 +281,7 @@ class World:
                 was, row.worker = row.worker, None
                 self.note(who, "database", f"clear {name}", f"{was} has been silent for {quiet / 1000:g} s. It never "
                           f"started {name}, so the assignment is simply cleared.", "scan")
-                self.hint(who, "task", f"{name} waits")
+                self.hint(who, "task", f"{name} waits", name)
             elif row.state == "running" and quiet >= SILENT:
                 again = row.try_number <= self.retries
                 row.state, row.worker = ("up_for_retry" if again else "failed"), None

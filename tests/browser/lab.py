@@ -104,7 +104,7 @@ def run_all(page: Any) -> None:
         "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]"
         ".every(e => /\\[\\d+\\]/.test(e.textContent))"
         " && document.querySelector('.jp-Notebook-ExecutionIndicator').dataset.status === 'idle'"
-        " && document.querySelectorAll('.dl-live, .dk-player').length > 0",
+        " && document.querySelectorAll('.dl-live, .dk-player, .ds-room').length > 0",
         timeout=90_000)
     page.wait_for_timeout(1000)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -40,7 +41,7 @@ def bare() -> list[dict[str, Any]]:
     rows = []
     for name in ("nothing", "hint not published", "task hint lost", "worker cut off", "scheduler dies"):
         for off in ("fallback", "guards"):
-            story = play(CASES[name].faults, **{off: False})
+            story = play(replace(CASES[name].faults, fallback=off != "fallback", guards=off != "guards"))
             rows.append({"what goes wrong": name, "without": off, "missing": story.missing or "nothing",
                          "ran twice": story.doubled or "nothing"})
     return rows

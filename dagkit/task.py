@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .checks import MOST, UNPRINTABLE, plain
 from .checks import is_number as is_number
-from .errors import DagkitError, choices, nearest, quoted, shown
+from .errors import DagkitError, quoted, shown
 from .parameters import (
     FLAG,
     TEXT,
@@ -18,6 +18,7 @@ from .parameters import (
     declared,
     kind_of,
     length_of,
+    meant,
     must_be,
     number,
     one_of,
@@ -209,8 +210,7 @@ class Task:
         """Of a task whose Dag is built nothing changes: plans, traces and files already count on what it says."""
         self._must_be_free(name)
         if name not in PARAMETERS:
-            raise AttributeError(f"task '{shown(self.task_id)}': parameter '{shown(name)}' is unknown."
-                                 f"{nearest(name, PARAMETERS)}")
+            raise AttributeError(str(unknown(self.task_id, name)))
         if name == "task_id":
             raise DagkitError(f"task '{shown(self.task_id)}': an id cannot be changed, because other tasks name it. "
                               "Declare a task with the new id.")
@@ -319,8 +319,8 @@ def _settle(task: Task) -> None:
 
 def unknown(task_id: object, name: object) -> DagkitError:
     """The refusal of a parameter that no task has."""
-    return DagkitError(f"task '{shown(task_id)}': parameter '{shown(name)}' is unknown.{nearest(name, PARAMETERS[1:])} "
-                       f"Known: {choices(PARAMETERS[1:], 40)}.")
+    return DagkitError(f"task '{shown(task_id)}': parameter '{shown(name)}' is unknown.{meant(name, PARAMETERS[1:])} "
+                       "help(dk.Task) lists all.")
 
 
 def detached(task_id: str, spec: Mapping[str, Any], kind: type[Task] = Task) -> Task:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from . import keywords
 from .checks import MOST, UNPRINTABLE, is_number, plain
-from .errors import DagkitError, nearest, quoted, shown
+from .errors import DagkitError, quoted, shown
 from .parameters import (
     FLAG,
     TEXT,
@@ -18,6 +17,7 @@ from .parameters import (
     declared,
     kind_of,
     length_of,
+    meant,
     must_be,
     number,
     one_of,
@@ -208,8 +208,7 @@ class Task:
         """Of a task whose Dag is built nothing changes: plans, traces and files already count on what it says."""
         self._must_be_free(name)
         if name not in PARAMETERS:
-            raise AttributeError(f"task '{shown(self.task_id)}': parameter '{shown(name)}' is unknown."
-                                 f"{nearest(name, PARAMETERS)}")
+            raise AttributeError(str(unknown(self.task_id, name)))
         if name == "task_id":
             raise DagkitError(f"task '{shown(self.task_id)}': an id cannot be changed, because other tasks name it. "
                               "Declare a task with the new id.")
@@ -316,7 +315,8 @@ def _settle(task: Task) -> None:
 
 def unknown(task_id: object, name: object) -> DagkitError:
     """The refusal of a parameter that no task has."""
-    return keywords.unknown(f"task '{shown(task_id)}'", name, PARAMETERS[1:])
+    return DagkitError(f"task '{shown(task_id)}': parameter '{shown(name)}' is unknown.{meant(name, PARAMETERS[1:])} "
+                       "help(dk.Task) lists all.")
 
 
 def detached(task_id: str, spec: Mapping[str, Any], kind: type[Task] = Task) -> Task:

@@ -213,6 +213,7 @@ def test_the_curtain_ends_where_the_rows_end(browser, tmp_path):
     own.close()
 
 
+@pytest.mark.parametrize("width", [800, 1000, 1200])
 def test_no_line_of_the_story_is_seen_in_part(show, width):
     page = show(random_trace(60), size=(width, 800))
     seen = 0

@@ -121,7 +121,9 @@ _Loader.add_constructor(None, lambda loader, node: _plain_tag(loader, "", node))
 def parse_yaml(source: Source) -> list[Any]:
     """The documents of a YAML text as dict, list, str and None; a JSON text is YAML too.
 
-    Of a key that stands twice in one mapping the last counts; the source remembers it in ``repeated``. Raises FormatError with the line, or the bound that was broken.
+    Of a key that stands twice in one mapping the last counts; the source remembers it in ``repeated``.
+
+    Raises FormatError with the line, or the bound that was broken.
     """
     if len(source.text) > MAX_YAML:
         raise source.bad(

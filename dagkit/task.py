@@ -12,6 +12,7 @@ from .checks import is_number as is_number
 from .errors import DagkitError, choices, nearest, quoted, shown
 from .parameters import (
     FLAG,
+    SPECIAL,
     TEXT,
     TEXT_OR_NONE,
     Parameter,
@@ -177,6 +178,7 @@ class Task:
     takes: ClassVar[Mapping[str, Parameter]]
     _dag: ClassVar[Dag | None] = None                     # the Dag it was built in, set in the task when it is
     _of_class: ClassVar[Mapping[str, Any]] = {}           # what the body of a subclass gives to each of its tasks
+    _special: ClassVar[bool] = False                      # True in a task that was given any of SPECIAL
 
     def __init_subclass__(cls) -> None:
         cls._of_class = {name: value for name in PARAMETERS if name != "task_id"
@@ -292,14 +294,14 @@ def _too_many(task_id: str, unnamed: tuple[Any, ...], upstream: Any) -> DagkitEr
 
 def _take(task: Task, given: Mapping[str, Any]) -> None:
     """Check and keep the keywords given."""
-    takes, task_id = Task.takes, task.task_id
     for name, value in given.items():
-        known = takes.get(name)
+        known = Task.takes.get(name)
         if known is None:
             raise unknown(task.task_id, name)
         if value is not known.default or name in task._of_class:
-            put(task, name, known.take(task_id, name, value))
-    if "expand" in given or "is_teardown" in given:
+            put(task, name, known.take(task.task_id, name, value))
+    if not SPECIAL.isdisjoint(given):
+        put(task, "_special", True)
         _settle(task)
 
 
@@ -335,8 +337,8 @@ def detached(task_id: str, spec: Mapping[str, Any], kind: type[Task] = Task) -> 
 
 
 def kept_by(task: Task) -> dict[str, Any]:
-    """What a task keeps, apart from its id and its Dag."""
-    return {name: value for name, value in vars(task).items() if name not in ("task_id", "_dag")}
+    """What a task was given, apart from its id."""
+    return {name: value for name, value in vars(task).items() if name not in ("task_id", "_dag", "_special")}
 
 
 def spec_of(task: Task) -> dict[str, Any]:

@@ -21,6 +21,9 @@ Kind = tuple[str, Callable[[Any], bool]]
 """What a value must be, in words and as a test."""
 
 WEIGHT_RULES = ("downstream", "upstream", "absolute")
+SPECIAL = frozenset({"execution_timeout", "depends_on_past", "wait_for_downstream", "branch", "short_circuit", "is_setup",
+                     "is_teardown", "empty", "expand", "task_group", "wait", "outlets", "latest_only"})
+"""Parameters that ask for more than a run of some length once all upstreams are done."""
 REQUIRED: Any = inspect.Parameter.empty
 
 

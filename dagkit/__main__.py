@@ -18,8 +18,21 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from dagkit.doctor import doctor
     report = doctor()
-    print(report)
+    print(report, flush=True)
     return 0 if report.ok else 1
+
+
+def _doctor() -> int:
+    """The doctor alone, without what the other commands need."""
+    from dagkit.written import complain, forget, unusable
+    try:
+        return run(argparse.Namespace())
+    except BrokenPipeError:
+        forget(sys.stdout)
+        return 141
+    except OSError as problem:
+        complain(f"dagkit: {NAME}: {unusable(problem)}")
+        return 2
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         is_over()
         if (sys.argv[1:] if arguments is None else arguments) == [NAME]:
-            return run(argparse.Namespace())
+            return _doctor()
         from dagkit import cli
         return cli.main(arguments, sys.modules[__name__])
     except KeyboardInterrupt:                               # imports take long enough for a Ctrl-C

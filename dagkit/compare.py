@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .errors import choices, shown
+from .errors import DagkitError, choices, quoted, shown
 from .explain import Reason, reason, situation
 from .usage import needs
 
@@ -42,7 +42,11 @@ class Difference:
 
 
 def diff(first: Trace, second: Trace) -> Difference:
-    """The first tick at which the states of two traces differ."""
+    """The first tick at which the states of two traces differ. Raises DagkitError for what is no trace."""
+    from .trace import Trace
+    for trace in (first, second):
+        if not isinstance(trace, Trace):
+            raise DagkitError(f"diff: needs another trace, not {quoted(trace)}. Write trace.diff(dk.simulate(dag)).")
     moves = _moves(first), _moves(second)
     for tick in sorted({0, *moves[0], *moves[1]}):
         if not tick or moves[0].get(tick) != moves[1].get(tick):

@@ -80,13 +80,15 @@ def expect(who: str, value: object, kind: type, named: str) -> None:
         raise DagkitError(f"{who}: expected {named}, not {quoted(value)}.")
 
 
-def nearest(name: object, known: Iterable[object]) -> str:
-    """A hint for a mistyped name: `` Did you mean 'transform'?`` or nothing.
+def nearest(name: object, known: Iterable[object], most: int = 1) -> str:
+    """A hint for a mistyped name: `` Did you mean 'transform'?`` or nothing. most: how many names it may give.
 
     >>> nearest("trasnform", ["extract", "transform"])
     " Did you mean 'transform'?"
     >>> nearest("retry", ["returns", "retries"]), nearest("slot", ["pool", "pool_slots"])
     (" Did you mean 'retries'?", " Did you mean 'pool_slots'?")
+    >>> nearest("retry_dely", ["retries", "retry_delay", "max_retry_delay"], most=2)
+    " Did you mean 'retry_delay' or 'max_retry_delay'?"
     """
     if not isinstance(name, str) or len(name) > 100:
         return ""
@@ -96,7 +98,8 @@ def nearest(name: object, known: Iterable[object]) -> str:
         return round(difflib.SequenceMatcher(None, known, name).ratio(), 6), [*same, False].index(False)
 
     close = difflib.get_close_matches(name, names, n=3) or [k for k in names if len(name) > 2 and name in k][:1]
-    return f" Did you mean '{shown(max(close, key=alike))}'?" if close else ""
+    best = [f"'{shown(k)}'" for k in sorted(close, key=alike, reverse=True)[:most]]
+    return f" Did you mean {', '.join(best[:-1])}{' or ' * (len(best) > 1)}{best[-1]}?" if best else ""
 
 
 def choices(known: Iterable[object], limit: int = 8) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import TYPE_CHECKING, Any
 
 from .errors import CycleError, DagkitError, choices, nearest, shown
@@ -131,23 +131,51 @@ def compile_graph(tasks: Mapping[str, Task], dag_id: str) -> Graph:
 def waves_of(upstream: Mapping[str, Any]) -> list[list[str]] | None:
     """The waves of a plain mapping, id -> list of upstream ids; None for whatever needs a closer look.
 
-    That is: a name that is unknown or no text, another kind of list, a ring. Nothing is kept but what waves need, so
-    this takes half the time of compiling a Graph.
+    That is: a name that is unknown or no text, another kind of list, a ring. No Graph is
+    compiled, because waves need much less.
     """
-    if not {*map(type, upstream)} <= {str} or not {*map(type, upstream.values())} <= {list, tuple} or "" in upstream:
-        return None
-    down: dict[str, list[int]] = {task_id: [] for task_id in upstream}
     try:
-        for i, ups in enumerate(upstream.values()):
-            for u in ups:
-                down[u].append(i)
-    except (KeyError, TypeError):
+        found = _waves_by_name(upstream)
+    except TypeError:
         return None
-    found = _waves(list(map(len, upstream.values())), list(down.values()))
-    if sum(map(len, found)) < len(upstream):
-        return None
-    ids = list(upstream)
-    return [sorted([ids[i] for i in wave]) for wave in found]
+    return found if sum(map(len, found)) == len(upstream) and "" not in upstream else None
+
+
+def _waves_by_name(upstream: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Waves without counting down: a task waits for one upstream at a time, the first that is not done yet.
+
+    Most often all the others are done by then. If not, the task goes on asking where it stopped, so that a long list
+    is read once and not again from its beginning. Whoever waits for what is never done is in no wave.
+    Raises TypeError for a name that is no text and for another kind of list.
+    """
+    waiting: dict[str, list[str]] = {}                    # upstream -> who waits for it at the moment
+    wave = []
+    for task_id, ups in upstream.items():
+        if task_id.__class__ is not str or (ups.__class__ is not list and ups.__class__ is not tuple):
+            raise TypeError
+        if ups:
+            waiting.setdefault(ups[0], []).append(task_id)
+        else:
+            wave.append(task_id)
+    done: set[str] = set()
+    left: dict[str, Iterator[str]] = {}                   # who had to wait again -> upstreams not asked yet
+    found = []
+    while wave:
+        found.append(sorted(wave))
+        done.update(wave)
+        freed = []
+        for name in wave:
+            for task_id in waiting.get(name, ()):
+                if task_id not in left and done.issuperset(upstream[task_id]):
+                    freed.append(task_id)
+                    continue
+                for missing in left.setdefault(task_id, filterfalse(done.__contains__, upstream[task_id])):
+                    waiting.setdefault(missing, []).append(task_id)
+                    break
+                else:
+                    freed.append(task_id)
+        wave = freed
+    return found
 
 
 def _waves(blocked_by: list[int], down: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -7,7 +7,7 @@ read from the class, so that a hundred thousand tasks cost what they say and not
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 from .checks import HUGE, MOST, is_number, plain
@@ -21,6 +21,9 @@ Kind = tuple[str, Callable[[Any], bool]]
 """What a value must be, in words and as a test."""
 
 WEIGHT_RULES = ("downstream", "upstream", "absolute")
+SPECIAL = frozenset({"execution_timeout", "depends_on_past", "wait_for_downstream", "branch", "short_circuit", "is_setup",
+                     "is_teardown", "empty", "expand", "task_group", "wait", "outlets", "latest_only"})
+"""Parameters that ask for more than a run of some length once all upstreams are done."""
 REQUIRED: Any = inspect.Parameter.empty
 
 
@@ -105,6 +108,31 @@ def length_of(value: Any, what: str) -> int:
 
 def returns_of(task_id: str, name: str, value: Any) -> Any:
     return length_of(value, f"task '{shown(task_id)}': returns")
+
+
+WAITS_FOR = frozenset((
+    "after", "comes_after", "dependencies", "dependency", "depends", "depends_on", "deps", "follows", "inputs", "needs",
+    "parent", "parents", "predecessors", "previous", "requires", "run_after", "upstream_list", "upstream_task",
+    "upstream_task_ids", "upstream_tasks", "upstreams", "wait_for", "waits_for"))
+COMES_BEFORE = frozenset((
+    "before", "children", "comes_before", "downstream", "downstream_list", "downstream_task_ids", "downstream_tasks",
+    "downstreams", "followed_by", "next", "outputs", "successors", "then", "triggers"))
+"""What an order between tasks is called elsewhere."""
+
+
+def meant(name: object, known: Sequence[str]) -> str:
+    """What an unknown parameter of a task may have meant: a word of another tool, a typing error, or "".
+
+    >>> meant("needs", ["upstream"])
+    ' A task names what it waits for: write upstream=[...].'
+    >>> meant("retris", ["retries", "queue"])
+    " Did you mean 'retries'?"
+    """
+    if name in WAITS_FOR:
+        return " A task names what it waits for: write upstream=[...]."
+    if name in COMES_BEFORE:
+        return " A task names what it waits for, not what follows: write upstream=[...] at the other one, or first >> then."
+    return nearest(name, known, most=3)
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter,))

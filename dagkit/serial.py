@@ -227,7 +227,17 @@ def _run(spec: Mapping[str, Any], plans: list[Plan], tis: int) -> Run:
     run.instances = instances
     for name in _RUN_FIELDS:
         setattr(run, name, spec[name])
+    run.history = _history(spec)
     return run
+
+
+def _history(spec: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """The states of a run, in order of time; the last is the one it ended in, a run without any was never started."""
+    found = [(tick, state) for tick, state in spec["history"]]
+    ticks, states = [tick for tick, _ in found], [state for _, state in found]
+    _fit(_wholes(ticks) and sorted(ticks) == ticks and set(states) <= set(RUN_STATES)
+         and ["queued", *states][-1] == spec["state"], "the states of a run")
+    return found
 
 
 def _check_tis(data: Mapping[str, Any], runs: list[Run]) -> None:

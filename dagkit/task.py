@@ -7,17 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from . import keywords
 from .checks import MOST, UNPRINTABLE, is_number, plain
-from .errors import DagkitError, nearest, quoted, shown
+from .errors import DagkitError, quoted, shown
 from .parameters import (
     FLAG,
+    SPECIAL,
     TEXT,
     TEXT_OR_NONE,
     Parameter,
     declared,
     kind_of,
     length_of,
+    meant,
     must_be,
     number,
     one_of,
@@ -176,6 +177,7 @@ class Task:
     takes: ClassVar[Mapping[str, Parameter]]
     _dag: ClassVar[Dag | None] = None                     # the Dag it was built in, set in the task when it is
     _of_class: ClassVar[Mapping[str, Any]] = {}           # what the body of a subclass gives to each of its tasks
+    _special: ClassVar[bool] = False                      # True in a task that was given any of SPECIAL
 
     def __init_subclass__(cls) -> None:
         cls._of_class = {name: value for name in PARAMETERS if name != "task_id"
@@ -208,8 +210,7 @@ class Task:
         """Of a task whose Dag is built nothing changes: plans, traces and files already count on what it says."""
         self._must_be_free(name)
         if name not in PARAMETERS:
-            raise AttributeError(f"task '{shown(self.task_id)}': parameter '{shown(name)}' is unknown."
-                                 f"{nearest(name, PARAMETERS)}")
+            raise AttributeError(str(unknown(self.task_id, name)))
         if name == "task_id":
             raise DagkitError(f"task '{shown(self.task_id)}': an id cannot be changed, because other tasks name it. "
                               "Declare a task with the new id.")
@@ -289,14 +290,14 @@ def _too_many(task_id: str, unnamed: tuple[Any, ...], upstream: Any) -> DagkitEr
 
 def _take(task: Task, given: Mapping[str, Any]) -> None:
     """Check and keep the keywords given."""
-    takes, task_id = Task.takes, task.task_id
     for name, value in given.items():
-        known = takes.get(name)
+        known = Task.takes.get(name)
         if known is None:
             raise unknown(task.task_id, name)
         if value is not known.default or name in task._of_class:
-            put(task, name, known.take(task_id, name, value))
-    if "expand" in given or "is_teardown" in given:
+            put(task, name, known.take(task.task_id, name, value))
+    if not SPECIAL.isdisjoint(given):
+        put(task, "_special", True)
         _settle(task)
 
 
@@ -316,7 +317,8 @@ def _settle(task: Task) -> None:
 
 def unknown(task_id: object, name: object) -> DagkitError:
     """The refusal of a parameter that no task has."""
-    return keywords.unknown(f"task '{shown(task_id)}'", name, PARAMETERS[1:])
+    return DagkitError(f"task '{shown(task_id)}': parameter '{shown(name)}' is unknown.{meant(name, PARAMETERS[1:])} "
+                       "help(dk.Task) lists all.")
 
 
 def detached(task_id: str, spec: Mapping[str, Any], kind: type[Task] = Task) -> Task:
@@ -344,8 +346,8 @@ def rebuilt(task: Task, changes: Mapping[str, Any], task_id: str | None = None) 
 
 
 def kept_by(task: Task) -> dict[str, Any]:
-    """What a task keeps, apart from its id and its Dag."""
-    return {name: value for name, value in vars(task).items() if name not in ("task_id", "_dag")}
+    """What a task was given, apart from its id."""
+    return {name: value for name, value in vars(task).items() if name not in ("task_id", "_dag", "_special")}
 
 
 def spec_of(task: Task) -> dict[str, Any]:

@@ -62,6 +62,12 @@ def test_no_situation_tells_the_answer_before_it_is_looked_at(demo: Any) -> None
     assert not any(one.say in front for one in demo.staged)
 
 
+def test_no_scheduler_has_moved_that_the_room_is_asked_about() -> None:
+    asked = [one for one in made("two_schedulers").staged if re.search(r"What (can|does) B do", one.watch)]
+    assert len(asked) == 2 and all(one.state["order"] and "B" not in one.state["order"] for one in asked)
+    assert all("→" in one.say for one in asked)               # the key that shows it is in the script
+
+
 def test_a_key_in_code_goes_to_its_situation(demo: Any) -> None:
     page = demo.stage(2)
     assert demo.now == 2 and demo.staged[1].title in page.text and demo.staged[1].still in page.html

@@ -100,6 +100,67 @@ def test_what_a_listing_returns_and_the_pool_it_needs_can_be_said(capsys: pytest
     assert "process[3]" in given and "add --pool" not in given and "was assumed" not in given
 
 
+def test_plan_and_show_count_mapped_tasks_as_often_as_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    daily = str(ROOT / "notebooks" / "data" / "orders_daily.py")
+    without = said(capsys, "plan", daily)
+    assert "Dag orders_daily: 3 tasks" in without and "A mapped task counts once here: process." in without
+    given = said(capsys, "plan", daily, "--returns", "list_files=4")
+    assert "Dag orders_daily: 6 tasks" in given and "4 slots or more can reach 3" in given and "counts once" not in given
+    assert "wave 2   process[0], process[1]\n" in said(capsys, "show", daily, "--returns", "list_files=2")
+    assert "Dag orders_daily: 2 tasks" in said(capsys, "plan", daily, "--returns", "list_files=0")
+
+
+def test_plan_names_the_limits_it_knows_nothing_of(capsys: pytest.CaptureFixture[str], orders: str, tmp_path: Path) -> None:
+    out = said(capsys, "plan", orders)
+    assert "not counted here, but by `simulate`: pools db, default (--pool NAME=SLOTS); max_active_tasks=2\n" in out
+    assert "not counted here" not in said(capsys, "plan", orders, "--quiet") + said(capsys, "plan", BIRDS, "--slots", "3")
+    file = tmp_path / "tight.json"
+    tasks = {"a": {"pool_slots": 2}, "b": {"max_active_tis_per_dag": 1}, "c": {}}
+    dk.dump(dk.Dag.from_dict(tasks, "tight", max_active_tasks=2), "json", file)
+    assert ("pool_slots of a; max_active_tis_per_dag of b; max_active_tasks=2\n"
+            in said(capsys, "plan", str(file), "--slots", "3"))
+    assert "max_active_tasks" not in said(capsys, "plan", str(file), "--slots", "2")
+
+
+def test_a_unit_may_be_any_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "one tick is 1e+09 s" in said(capsys, "simulate", BIRDS, "--unit", "1e9")
+
+
+def test_what_is_read_is_not_written_over(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text(CHAIN, encoding="utf-8")
+    out = str(tmp_path / "x" / ".." / "e.txt")
+    (tmp_path / "x").mkdir()
+    assert main(["export", str(tmp_path / "e.txt"), "--to", "json", "--out", out]) == 2
+    assert "is the file that is read, and would be lost. Choose another path." in capsys.readouterr().err
+    assert (tmp_path / "e.txt").read_text(encoding="utf-8") == CHAIN
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no such file names")
+def test_a_hostile_name_of_a_written_file(capsys: pytest.CaptureFixture[str], tmp_path: Path, orders: str) -> None:
+    out = said(capsys, "export", orders, "--to", "airflow", "--out", str(tmp_path / "n\x1b[31mx.py"))
+    assert "\x1b" not in out and "n\\x1b[31mx.py" in out and "airflow dags trigger orders" in out
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
+def test_a_full_disk_behind_the_output() -> None:
+    for command, status in ((["show", BIRDS], 2), (["doctor"], 2)):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([sys.executable, "-m", "dagkit", *command], cwd=ROOT, stdout=full, timeout=60,
+                                  stderr=subprocess.PIPE, text=True, check=False)
+        assert done.stderr.startswith(f"dagkit: {command[0]}: the output cannot be written: No space left")
+        assert done.returncode == status and done.stderr.count("\n") == 1
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        refused = subprocess.run([sys.executable, "-m", "dagkit", "show", "/no/such"], cwd=ROOT, stderr=full, timeout=60,
+                                 check=False)
+    assert refused.returncode == 2
+
+
+def test_drill_alone_says_how_to_begin(capsys: pytest.CaptureFixture[str]) -> None:
+    line = said(capsys, "drill").splitlines()[-1]
+    assert line.startswith("To begin: python -m dagkit ")
+    assert "Critical path (seed 3, level 1)" in said(capsys, *line.split()[5:])
+
+
 def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CHAIN.encode())))
     assert "extract > load > report" in said(capsys, "show", "-")

@@ -188,7 +188,7 @@ DAG_REFUSALS = [
     (lambda: Dag.from_dict({"a": 3}), ["task 'a'", "its description must be a dictionary, not int"]),
     (
         lambda: Dag.from_dict({"a": {"duratoin": 3}}),
-        ["task 'a'", "'duratoin' is unknown", "mean 'duration'?", "Known:"],
+        ["task 'a'", "'duratoin' is unknown", "mean 'duration'?", "help(dk.Task)"],
     ),
     (lambda: Dag.from_dict({"a": {"task_id": "b"}}), ["task 'a'", "parameter 'task_id' is unknown"]),
     (lambda: Dag.from_dict({1: {}}), ["task id 1", "must be text (str), not int"]),
@@ -443,6 +443,14 @@ def test_an_unknown_parameter_is_refused_with_the_nearest_name():
         Task("a", retris=3)
     with pytest.raises(AttributeError, match="parameter 'pol' is unknown. Did you mean 'pool'?"):
         Task("a").pol = "db"
+
+
+@pytest.mark.parametrize("word", ["depends_on", "dependencies", "needs", "after", "requires", "upstreams", "downstream"])
+def test_what_other_tools_call_an_order_is_answered_with_upstream_and_no_long_list(word: str):
+    for declare in (lambda: Task("b", **{word: ["a"]}), lambda: Dag.from_dict({"a": {}, "b": {word: ["a"]}})):
+        with pytest.raises(DagkitError, match=r"task 'b': parameter '\w+' is unknown\. .* write upstream=") as caught:
+            declare()
+        assert "depends_on_past" not in str(caught.value) and len(str(caught.value)) < 200
 
 
 def test_help_shows_every_parameter_with_its_default():

@@ -121,7 +121,8 @@ def test_a_plain_dictionary_has_the_waves_of_its_dag(dag):
 
 @pytest.mark.parametrize("plain", [
     {"a": ["b"]}, {"a": ["b"], "b": ["c"], "c": ["a"]}, {"a": ["a"]}, {1: []}, {"": []}, {"a": [], "b": [3]}, {"a": [[]]},
-    {"a": None}, {"a": [], "b": [["a"]]},
+    {"a": None}, {"a": [], "b": [["a"]]}, {"a": [], "b": ["a", None]}, {"a": [], "b": ["a", "b"]},
+    {"a": [], "b": ["a", ["a"]]}, {"a": [], "b": ["a"], "c": ["a", "b", "d"]},
 ])
 def test_a_plain_dictionary_is_checked_like_a_dag(plain):
     with pytest.raises(DagkitError) as of_dag:
@@ -129,6 +130,13 @@ def test_a_plain_dictionary_is_checked_like_a_dag(plain):
     with pytest.raises(DagkitError) as of_plain:
         waves(plain)
     assert (type(of_plain.value), str(of_plain.value)) == (type(of_dag.value), str(of_dag.value))
+
+
+def test_upstreams_may_finish_one_after_the_other_in_either_order():
+    chain = [f"t{i:03d}" for i in range(300)]
+    plain = {name: chain[max(0, i - 1):i] for i, name in enumerate(chain)}
+    for listed in (chain, chain[::-1]):
+        assert waves({**plain, "join": listed}) == [[name] for name in [*chain, "join"]]
 
 
 def test_one_upstream_may_be_written_as_text_and_an_empty_dictionary_has_no_waves():

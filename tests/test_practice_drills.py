@@ -264,6 +264,12 @@ def test_a_sheet_is_the_same_for_the_whole_room():
 # ---- in a terminal
 
 
+@pytest.mark.parametrize("name", ["slack", "makespan", "saturation"])
+def test_the_example_of_a_number_is_never_the_answer(name):
+    told = repr(drill(name, 7).answer("foo"))
+    assert "cannot be read" in told and not any(map(str.isdecimal, told))
+
+
 def test_drill_in_a_terminal(capsys):
     right = drill("makespan", 7).posed.right
     assert main(["drill", "makespan", "--seed", "7"]) == 0

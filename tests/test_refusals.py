@@ -323,6 +323,9 @@ def mapped_trace() -> dk.Trace:
 
 DAMAGE = {
     "dag of a run": ("runs", 0, "dag", 7), "negative dag": ("runs", 0, "dag", -1), "due": ("runs", 0, "due", "1"),
+    "history": ("runs", 0, "history", "x"), "tick of a run": ("runs", 0, "history", 0, 0, None),
+    "state in time": ("runs", 0, "history", [["x", None]]), "order of states": ("runs", 0, "history", 0, 0, 99),
+    "last state": ("runs", 0, "history", -1, 1, "failed"), "no history": ("runs", 0, "history", []),
     "state of a run": ("runs", 0, "state", "done"), "started": ("runs", 0, "started", 1.5),
     "cause": ("runs", 0, "cause", 5), "triggered": ("runs", 0, "triggered", 0), "number": ("runs", 0, "number", None),
     "tis of a run": ("runs", 0, "ti", [0]), "ti of a run": ("runs", 0, "ti", 0, 999),
@@ -354,6 +357,13 @@ def test_a_damaged_trace_is_refused_when_it_is_read(case: str) -> None:
     with pytest.raises(FormatError, match=r"\Atrace: .*\.\Z") as refusal:
         dk.Trace.from_json(json.dumps(data))
     assert str(refusal.value).isprintable()
+
+
+def test_only_a_trace_can_be_held_against_a_trace() -> None:
+    trace = mapped_trace()
+    for other in (None, trace.to_json()[:9], trace.scenario):
+        with pytest.raises(dk.DagkitError, match=r"diff: needs another trace, not .*\. Write "):
+            trace.diff(other)
 
 
 # ---- what to do next -----------------------------------------------------------------------------------------------

@@ -668,6 +668,18 @@ def test_the_table_of_a_drawing_holds_what_planning_says():
 # ---- Picture and table -------------------------------------------------------------------------------------
 
 
+def test_where_drawings_are_taken_away_a_sentence_says_how_to_see_them():
+    """JupyterLab takes style and svg, not ``hidden``, from what it does not trust; the words of an svg stay behind."""
+    shown = views.draw(chain(2)).html()
+    (root,) = re.findall(r'<div id="(\w+-pic)"', shown)
+    look = re.search(r"<style>(.*?)</style>", shown)[1]
+    assert f"#{root} .dk-untrusted{{display:none}}" in look
+    assert f"#{root} .dk-scroll{{display:block!important;" in look  # whatever the page around says of [hidden]
+    left = re.sub(r"<style>.*?</style>|</?svg[^>]*>", "", shown)
+    assert "Run the cell to see it" in left and left.count("hidden=\"hidden\"") == shown.count("<svg") == 1
+    assert "wave 2" in re.search(r'<div class="dk-scroll" hidden="hidden".*?</div>', left, flags=re.S)[0]
+
+
 def test_one_html_holds_picture_and_table():
     bundle = examples.file_fanout().draw()._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain"}

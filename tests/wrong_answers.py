@@ -169,7 +169,9 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("rules = {**rules, 'join': 'none_failed'}", "no way was followed”, join ends success"),
         ("rules = {**rules, 'alarm': 'all_failed'}", "publishing fails”, alarm ends skipped"),
         ("rules = {**rules, 'tidy': 'always'}", "others are at work until"),
-        ("rules = {'join': 'all_done'}", "a rule for each of"),
+        ("rules = {'join': 'all_done'}", "rules has no alarm and no tidy.*a value for each of"),
+        ("rules = {**rules, 'tidyy': 'all_done'}", "has a key 'tidyy', which is unknown. Did you mean 'tidy'"),
+        ("rules = ['all_done']", "must be a dictionary with each of join, alarm, tidy"),
     ],
     "5.1": [
         ("def used(pool, active): return sum(where == pool for _, where, _ in active)", "with all its slots"),
@@ -194,6 +196,7 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("settings = {'db': 4, 'heavy_slots': 2}", "report is there at tick"),
         ("settings = {'db': 2, 'heavy_slots': 2, 'sales_weight': 5}", "all is done at tick"),
         ("settings = {'db': 1, 'heavy_slots': 2}", "never ends"),
+        ("settings = {'db': 4, 'sales_weigth': 5}", "key 'sales_weigth', which is unknown. Did you mean 'sales_weight'"),
     ],
     "6.1": [
         # from queued on
@@ -222,6 +225,7 @@ WRONG: dict[str, list[tuple[str, str]]] = {
         ("def looks_odd(case, component): return case.check(component)", "should be"),
     ],
     "7.2": [
+        ("culprits = ['workr', 'triggerer']", "'workr' is no component. Did you mean 'worker'"),
         # takes a line that any day has for the cause
         ("culprits = ['metadata DB', 'worker']", "1 of 2 found, and metadata DB is not broken.*any day has"),
         ("culprits = ['triggerer']", "one does not explain the other"),

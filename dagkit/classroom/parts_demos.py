@@ -93,7 +93,7 @@ def two_schedulers() -> Demo:
                                "is enough.",
         }, answer=lambda: "in most of them" if share > .5 else "in a few, one in ten perhaps" if share else
         "in none: a database is safe")
-    caught = "AB"
+    locked = "A"                                          # one step before the answer
     return Demo(
         "two_schedulers", "Two schedulers, one row", question, [
             stepped("No locks", "← moves A, → moves B. Can you make a task run twice?",
@@ -103,13 +103,12 @@ def two_schedulers() -> Demo:
                     "it was lost.",
                     "unlocked", bare.example),
             stepped("A lock that waits", "A has locked the row. What can B do?",
-                    "SELECT FOR UPDATE: B stands still until A commits. Safe, and slow: two schedulers are as "
-                    "fast as one.",
-                    "for_update", caught, minutes=1.5),
+                    "Collect guesses, then press →. SELECT FOR UPDATE: B stands still until A commits. Safe, and "
+                    "slow: two schedulers are as fast as one.",
+                    "for_update", locked, minutes=1.5),
             stepped("SKIP LOCKED", "A has locked the row. What does B do now?",
-                    f"It takes the other row. All {skip.orders} orders are safe and nobody waits. This is what "
-                    "Airflow's "
-                    "schedulers rest on.", "skip_locked", caught, minutes=1.5),
+                    f"Guesses again, then →. It takes the other row. All {skip.orders} orders are safe and nobody "
+                    "waits. This is what Airflow's schedulers rest on.", "skip_locked", locked, minutes=1.5),
         ],
         opening="Read the question. Hands for A, B, C. Most rooms say B. Then press `1` and let them try.",
         closing="Back to the question, press `S`. To take home: reading and writing belong under one lock, and "

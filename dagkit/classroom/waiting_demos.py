@@ -50,45 +50,44 @@ def stall() -> Demo:
         "workers; and know the exceptions.", lesson=5)
 
 
+DAYS = 7
+"""Missed days of the flood: few enough for all rows of the chart to be in sight at once."""
+
+
 def _flood() -> Demo:
-    bare, pool, runs = simulate(flood()), simulate(flood(source=2)), simulate(flood(max_active_runs=2))
-    late, due = starts(bare, "report.build") or 0, 11
+    bare, pool, runs = (simulate(flood(days=DAYS, **brake)) for brake in ({}, {"source": 2}, {"max_active_runs": 2}))
+    late, on = starts(bare, "report.build") or 0, DAYS + 1
+    due = on + 1
     most = at_once(bare, "extract")
     question = Question(
-        f"A daily Dag was paused for nine days. It is switched on at tick 10, with catchup. Six tasks may run "
-        "at once. A "
-        f"report of another Dag is due at tick {due}. When does it start?", {
+        f"A daily Dag was paused for seven days. It is switched on at tick {on}, with catchup. Six tasks may run at "
+        f"once. A report of another Dag is due at tick {due}. When does it start?", {
             f"at tick {due}, on time": "It would have to find a free place. All six are taken one tick before it asks.",
             f"at tick {late}": f"{most} days extract at once and hold every place. When they end, more of the daily Dag "
                                "is asked before the report is.",
             f"at tick {bare.last_tick}, when all days are done": "Places come free one by one. It needs one, not all.",
         }, answer=lambda: f"at tick {late}" if due < late < bare.last_tick else "neither")
     return Demo(
-        "flood", "The flood: nine missed days at once", question, [
-            played("Before", "Nine days are due, and nothing runs: the Dag is paused. What happens at the next tick?",
+        "flood", "The flood: seven missed days at once", question, [
+            played("Before", "Seven days are due, and nothing runs: the Dag is paused. What happens at the next tick?",
                    "This is Monday after a long holiday. Ask the room: who has switched on a Dag like this one? "
-                   "Then press → "
-                   "once.", bare, tick=9),
+                   "Then press → once.", bare, tick=on - 1),
             played("Nothing set", f"{most} extracts run against one source. Find the report: where is it?",
-                   f"`report.build` is chosen. It is due, it is small, and it waits until tick {late}. Then ask: "
-                   "who else suffers? "
-                   "The source, which sees all of them at once.", bare, tick=12, minutes=1.5,
-                   focus="report.build"),
+                   f"`report.build` is chosen, the last line of the chart. It is due, it is small, and it waits until "
+                   f"tick {late}. Then ask: who else suffers? The source, which sees all of them at once.",
+                   bare, tick=on + 2, minutes=1.5, focus="report.build"),
             played("A pool of 2", "Only two extracts at a time. Is the report on time now?",
-                   "A pool guards what the extracts share. While two days extract, others already load.", pool, tick=12,
-                   minutes=1.5, focus="report.build"),
+                   "A pool guards what the extracts share. While two days extract, others already load.",
+                   pool, tick=on + 2, minutes=1.5, focus="report.build"),
             played("max_active_runs 2", "Two days at a time, from beginning to end. Which cure is sooner done?",
-                   f"Also on time, but all done only at tick {runs.last_tick}, with the pool at "
-                   f"{pool.last_tick}: a new day "
-                   "may begin only when an old one is over altogether.", runs, tick=12, minutes=1.5,
+                   f"Also on time, but all done only at tick {runs.last_tick}, with the pool at {pool.last_tick}: a new "
+                   "day may begin only when an old one is over altogether.", runs, tick=on + 2, minutes=1.5,
                    focus="report.build"),
         ],
         opening="Read the question twice, it has many numbers. Hands for A, B, C. Ask somebody who said A what "
-        "the report "
-        "would need at tick 11. Then press `1`.",
-        closing="Back to the question, press `S`. To take home: brake a catchup before you switch it on. A pool "
-        "for what is "
-        "shared, max_active_runs for what a whole run holds.", lesson=5)
+        f"the report would need at tick {due}. Then press `1`.",
+        closing="Back to the question, press `S`. To take home: brake a catchup before you switch it on. A pool for "
+        "what is shared, max_active_runs for what a whole run holds.", lesson=5)
 
 
 def _sensors() -> Demo:

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from ..errors import DagkitError, choices, nearest, shown
+from ..written import complain, forget, unusable
 from . import drill, explain, export, plan, show, simulate
 
 COMMANDS: tuple[ModuleType, ...] = (show, plan, simulate, explain, export, drill)
@@ -61,15 +62,14 @@ def main(arguments: Sequence[str] | None, *more: ModuleType) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        _forget_stdout()
+        forget(sys.stdout)
         return BROKEN_PIPE
     except KeyboardInterrupt:
         return INTERRUPTED
     except DagkitError as problem:
-        print(f"dagkit: {problem}", file=sys.stderr)
+        complain(f"dagkit: {problem}")
     except OSError as problem:
-        print(f"dagkit: {command}: cannot use '{shown(problem.filename or 'a file', 200)}': "
-              f"{problem.strerror or problem}. Check the path, or choose another.", file=sys.stderr)
+        complain(f"dagkit: {command}: {unusable(problem)}")
     return WRONG
 
 
@@ -85,14 +85,6 @@ def _print_anything(stream: Any) -> None:
     """Characters the terminal's encoding lacks are written as escapes."""
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace")
-
-
-def _forget_stdout() -> None:
-    """Nobody reads any more: what is still buffered must not be written when Python ends."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass
 
 
 __all__ = ["COMMANDS", "main", "parser"]

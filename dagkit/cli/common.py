@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import formats
+from .. import formats, planning
+from ..dag import Dag
 from ..engine import simulate
-from ..errors import DagkitError, shown
+from ..errors import DagkitError, choices, shown
 from ..formats.loaded import Loaded
 from ..scenario import Config
 from ..trace import Trace
@@ -26,6 +28,8 @@ def file_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a file, a dbt target folder, or - for standard input")
     parser.add_argument("--format", help=f"if the content should not decide: {', '.join(formats.READERS)}")
     parser.add_argument("--dag", metavar="FILE", help="for a listing of task instances: the Dag they belong to")
+    parser.add_argument("--returns", action="append", default=[], metavar="TASK=N",
+                        help="how many values a task returns, for those mapped over it; may be repeated")
     parser.add_argument("--quiet", action="store_true", help="leave out what the reader remarked")
 
 
@@ -37,7 +41,32 @@ def loaded(options: argparse.Namespace) -> Loaded:
         if sys.stdin is None:
             raise DagkitError(f"{options.command}: standard input is closed. Send something in, or name a file.")
         given = sys.stdin.buffer.read().decode("utf-8", "replace") + "\n"
-    return formats.load(given, options.format, **more)
+    found = formats.load(given, options.format, **more)
+    for name, count in _pairs("--returns", options.returns):
+        found.dag = found.dag.replace(name, returns=_whole("--returns", name, count, "values"))
+        found.report[:] = [said for said in found.report if not said.startswith(f"The length of what '{shown(name)}' ")]
+    return found
+
+
+def widened(options: argparse.Namespace, found: Loaded) -> Dag:
+    """The Dag for planning: with --returns each mapped task as often as it is mapped, otherwise once, which is said."""
+    mapped = [name for wave in planning.waves(found.dag) for name in wave if found.dag[name].expand is not None]
+    if mapped and not options.returns:
+        found.report.insert(0, f"A mapped task counts once here: {choices(mapped)}. Say how many with --returns TASK=N, "
+                               "TASK being what it is mapped over, or use simulate.")
+    if found.dag.groups:
+        found.report.insert(0, f"A mapped task group counts once here: {choices(found.dag.groups)}. Use simulate.")
+    dag = found.dag
+    for name in mapped if options.returns else ():
+        over = [source if isinstance(source, int) else dag[source].returns for source in (dag[name].expand or {}).values()]
+        if None in over:
+            found.report.insert(0, f"Mapped task '{shown(name)}' counts once: --returns does not say how many.")
+            continue
+        dag = planning.expand(dag, name, math.prod(number for number in over if number is not None))
+        if len(dag) > MOST:
+            raise DagkitError(f"{options.command}: {len(dag):,} tasks once they are mapped are more than {MOST:,}. "
+                              "Give smaller --returns.")
+    return dag
 
 
 def remarks(options: argparse.Namespace, found: Loaded) -> None:
@@ -56,8 +85,6 @@ def scenario_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pool", action="append", default=[], metavar="NAME=SLOTS", help="a pool; may be repeated")
     parser.add_argument("--outcome", action="append", default=[], metavar="TASK=fail,success",
                         help="what each try comes to: success, fail, fail_hard, skip; may be repeated")
-    parser.add_argument("--returns", action="append", default=[], metavar="TASK=N",
-                        help="how many values a task returns, for those mapped over it; may be repeated")
     parser.add_argument("--runs", type=int, default=1, help="how many runs, all due at once (default 1)")
     parser.add_argument("--parallelism", type=int, default=32, help="task instances at once in all (default 32)")
     parser.add_argument("--pacing", default="lesson", help="lesson (default) or airflow")
@@ -66,9 +93,6 @@ def scenario_options(parser: argparse.ArgumentParser) -> None:
 def simulated(options: argparse.Namespace, found: Loaded) -> Trace:
     """The simulation the options ask for; pools and outcomes overrule what came with the file."""
     pools = {name: _whole("--pool", name, slots, "slots") for name, slots in _pairs("--pool", options.pool)}
-    for name, count in _pairs("--returns", options.returns):
-        found.dag = found.dag.replace(name, returns=_whole("--returns", name, count, "values"))
-        found.report[:] = [said for said in found.report if not said.startswith(f"The length of what '{shown(name)}' ")]
     if options.runs * len(found.dag) > MOST:
         raise DagkitError(f"{options.command}: {options.runs:,} runs of {len(found.dag):,} tasks are more than {MOST:,} "
                           "task instances. Give fewer --runs, or use dk.simulate.")
@@ -95,10 +119,12 @@ def _whole(option: str, name: str, text: str, of: str) -> int:
 
 
 def _unit(text: str | None) -> Any:
-    try:
-        return None if text is None else float(text) if "." in text else int(text)
-    except ValueError:
-        return text
+    for number in (int, float):
+        try:
+            return None if text is None else number(text)
+        except ValueError:
+            pass
+    return text
 
 
 def table(found: Any, most: int = 60) -> str:

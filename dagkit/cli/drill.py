@@ -32,6 +32,8 @@ def run(options: argparse.Namespace) -> int:
     if options.list or options.kind is None:
         for name in kinds():
             print(f"{name:<14} {KINDS[name].title} (lesson {KINDS[name].lesson})")
+        if not options.list:
+            print("\nTo begin: python -m dagkit drill critical_path --seed 3")
         return 0
     one = drill(options.kind, options.seed, options.level)
     status = 0

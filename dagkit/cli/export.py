@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -41,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
     if options.to not in known:
         raise DagkitError(f"export: format '{shown(options.to)}' is unknown.{nearest(options.to, known)} "
                           f"Known: {choices(known, 20)}.")
+    _check_out(options)
     found = common.loaded(options)
     if options.to in formats.WRITERS:
         text = formats.dump(found, options.to)
@@ -52,7 +54,20 @@ def run(options: argparse.Namespace) -> int:
         raise DagkitError(f"export: {options.to} is written to a file. Name it: --out PATH.")
     elif options.to == "airflow":
         scenario = common.simulated(options, found).scenario
-        print(export_airflow(scenario, options.out, tick_seconds=options.tick_seconds))
+        told = str(export_airflow(scenario, options.out, tick_seconds=options.tick_seconds))
+        print("\n".join(shown(line, 1000) for line in told.split("\n")))
     else:
         getattr(common.simulated(options, found), PLAYED[options.to])(options.out)
     return 0
+
+
+def _check_out(options: argparse.Namespace) -> None:
+    """The file that is read is not the file that is written."""
+    for given in filter(None, (options.file, options.dag)):
+        try:
+            same = options.out is not None and os.path.samefile(given, options.out)
+        except (OSError, ValueError):                      # one of the two does not exist
+            continue
+        if same:
+            raise DagkitError(f"export: --out '{shown(options.out, 200)}' is the file that is read, and would be lost. "
+                              "Choose another path.")

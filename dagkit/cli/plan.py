@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 
 from .. import planning
+from ..dag import Dag
+from ..errors import choices
 from ..formats.loaded import UNITS, Loaded
 from ..recorded import Actual, against_ideal
 from ..views.actual import SHORT, sentences
@@ -21,6 +23,7 @@ For a file with a recorded run, the run is held against this ideal.
 
   python -m dagkit plan target/ --slots 4          a dbt project on 4 threads
   python -m dagkit plan flow.json --slots 3 --moves   what each change would buy
+  python -m dagkit plan dags/daily.py --returns list_files=6   six files to be mapped over
   python -m dagkit plan run.json --dag dags/orders.py   a real Airflow run against its ideal
 """
 
@@ -33,7 +36,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     found = common.loaded(options)
-    dag = found.dag
+    dag = common.widened(options, found)
     print(answer(dag, options.slots))
     if len(dag):
         print()
@@ -44,8 +47,22 @@ def run(options: argparse.Namespace) -> int:
     if found.run is not None and any(row.start is not None and row.end is not None for row in found.run.rows):
         held = against_ideal(found, options.slots)
         print("\n" + "\n".join([*sentences(held), *_two_lengths(found, held)]))
+    ignored = [] if options.quiet else _not_counted(dag, options.slots)
+    if ignored:
+        print(f"\nnot counted here, but by `simulate`: {'; '.join(ignored)}")
     common.remarks(options, found)
     return 0
+
+
+def _not_counted(dag: Dag, slots: int | None) -> list[str]:
+    """The limits of this Dag that would hold its tasks back, and that a plan on equal slots knows nothing of."""
+    pools = dict.fromkeys(task.pool for task in dag if task.pool != "default_pool")
+    found = [f"pools {choices(pools)} (--pool NAME=SLOTS)"] if pools else []
+    for name, usual in (("pool_slots", 1), ("max_active_tis_per_dag", None), ("max_active_tis_per_dagrun", None)):
+        tasks = [task.task_id for task in dag if getattr(task, name) != usual]
+        found += [f"{name} of {choices(tasks)}"] if tasks else []
+    most = min(len(dag), slots or len(dag))
+    return [*found, f"max_active_tasks={dag.max_active_tasks}"] if dag.max_active_tasks < most else found
 
 
 def _two_lengths(found: Loaded, held: Actual) -> list[str]:

@@ -29,7 +29,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     found = common.loaded(options)
-    dag, path = found.dag, planning.critical_path(found.dag)
+    dag = common.widened(options, found)
+    path = planning.critical_path(dag)
     waves = planning.waves(dag)
     facts = {"Dag": dag.dag_id, "format": found.format, "tasks": len(dag), "dependencies": len(dag.edges),
              "unit of time": found.unit or "none: numbers count as they are", "waves": len(waves),

@@ -30,7 +30,7 @@ def skips(plan: Plan) -> dict[int, tuple[int, ...]]:
     Source: SkipMixin and ShortCircuitOperator of Airflow 3.3.2.
     """
     found = {}
-    for t, task in enumerate(plan.tasks):
+    for t, task in plan.special.items():
         if task.branch is not None:
             followed = {plan.index[name] for name in task.branch}
             kept = followed.union(*(reach(plan.down, f) for f in followed))
@@ -50,8 +50,8 @@ def setups(plan: Plan) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[int,
     all, or a teardown of it lies downstream of the task. The scope of a teardown are the tasks between its setups
     and itself. Only tasks that have any appear. Source: get_upstreams_only_setups of Airflow 3.3.2.
     """
-    setup = {t for t, task in enumerate(plan.tasks) if task.is_setup}
-    teardowns = [t for t, task in enumerate(plan.tasks) if task.is_teardown]
+    setup = {t for t, task in plan.special.items() if task.is_setup}
+    teardowns = [t for t, task in plan.special.items() if task.is_teardown]
     if not setup and not teardowns:
         return {}, {}
     torn_down_by: dict[int, list[int]] = {s: [] for s in setup}
@@ -85,7 +85,9 @@ def effective_leaves(plan: Plan) -> Sequence[int]:
     A teardown is ignorable unless on_failure_fail_dagrun. A Dag of teardowns only keeps its plain leaves.
     Source: DagRun.update_state of Airflow 3.3.2.
     """
-    ignorable = {t for t, task in enumerate(plan.tasks) if task.is_teardown and not task.on_failure_fail_dagrun}
-    down = plan.down
-    leaves = array("I", [t for t, below in enumerate(down) if t not in ignorable and ignorable.issuperset(below)])
-    return leaves or array("I", [t for t in range(plan.n) if not down[t]])
+    ignorable = {t for t, task in plan.special.items() if task.is_teardown and not task.on_failure_fail_dagrun}
+    plain = array("I", [t for t, below in enumerate(plan.down) if not below])
+    if not ignorable:
+        return plain
+    leaves = [t for t, below in enumerate(plan.down) if t not in ignorable and ignorable.issuperset(below)]
+    return array("I", leaves) or plain

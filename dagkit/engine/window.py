@@ -20,9 +20,11 @@ def admit(sim: Sim) -> list[int]:
     """The TIs one pass of Airflow's critical section queues, in order."""
     limits, config = sim.limits, sim.scenario.config
     _reopen(limits)
+    if first(limits) is None:
+        return []
     size = max_tis(config.max_tis_per_query, config.parallelism * config.schedulers, limits.used("parallelism"),
                    _open_slots(sim))
-    if size <= 0 or first(limits) is None:
+    if size <= 0:
         return []
     queued = _from_one_head(sim, size)
     if not queued:

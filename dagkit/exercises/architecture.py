@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ..errors import DagkitError, quoted, shown
+from ..errors import DagkitError, nearest, quoted, shown
 from ..symptoms import COMPONENTS, Broken, Incident, incident
 from .trial import NotYet, Task, bounded, where
 
@@ -65,7 +65,8 @@ def both(case: Any, culprits: Any) -> None:
     if not isinstance(culprits, (list, tuple, set)) or not all(isinstance(name, str) for name in culprits):
         raise NotYet(f"culprits must be a list of names, not {quoted(culprits)}.")
     if strange := sorted(set(culprits) - set(COMPONENTS)):
-        raise NotYet(f"{quoted(strange[0])} is no component. Known: {', '.join(COMPONENTS)}.")
+        raise NotYet(f"{quoted(strange[0])} is no component.{nearest(strange[0], COMPONENTS)} "
+                     f"Known: {', '.join(COMPONENTS)}.")
     if not case.checked:
         raise NotYet("You have not looked at a single dashboard, so this is a guess.", "case.check('...') shows one.")
     right = set(case.solution)

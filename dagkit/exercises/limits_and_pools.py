@@ -12,7 +12,7 @@ from ..executors import LocalExecutor
 from ..scenario import Scenario
 from ..task import Task as Declared
 from ..trace import Trace
-from .trial import NotYet, Task, call, same
+from .trial import NotYet, Task, call, keyed, same
 
 Asking = tuple[str, str, int]
 BEARS, REPORT_BY, ALL_BY = 4, 4, 11
@@ -103,9 +103,7 @@ def admit(answer: Any) -> None:
 
 def safe(settings: Any) -> None:
     """The database is never asked for more than it bears, the report is early, the evening ends in time."""
-    names = ("db", "heavy_slots", "sales_weight")
-    if not isinstance(settings, dict) or not set(settings) <= set(names):
-        raise NotYet(f"settings must be a dictionary with some of {', '.join(names)}.")
+    keyed("settings", settings, ("db", "heavy_slots", "sales_weight"))
     trace = simulate(evening(**settings))
     if trace.stalled:
         raise NotYet("This evening never ends: " + trace.warnings[-1],

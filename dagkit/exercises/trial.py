@@ -6,13 +6,13 @@ import copy
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from ..errors import DagkitError, quoted, shown
+from ..errors import DagkitError, nearest, quoted, shown
 from ..lesson.page import esc
 from . import apart
 
@@ -159,6 +159,24 @@ def where(error: BaseException) -> str:
     if not own:
         return ""
     return f" in line {own[-1].lineno}" + (f": {shown(own[-1].line, 80)}" if own[-1].line else "")
+
+
+def keyed(name: str, found: Any, keys: Sequence[str], *, every: bool = False) -> None:
+    """Raises NotYet unless an answer is a dictionary with these keys and no others. every: none may be missing.
+
+    >>> keyed("settings", {"dbb": 4}, ("db", "weight"))
+    Traceback (most recent call last):
+    ...
+    dagkit.exercises.trial.NotYet: settings has a key 'dbb', which is unknown. Did you mean 'db'? Known: db, weight.
+    """
+    if not isinstance(found, dict):
+        raise NotYet(f"{name} must be a dictionary with {'each' if every else 'some'} of {', '.join(keys)}, "
+                     f"not {quoted(found)}.", f"Begin with: {name} = {{{keys[0]!r}: ...}}.")
+    for key in found:
+        if key not in keys:
+            raise NotYet(f"{name} has a key {quoted(key)}, which is unknown.{nearest(key, keys)} Known: {', '.join(keys)}.")
+    if missing := [key for key in keys if every and key not in found]:
+        raise NotYet(f"{name} has no {' and no '.join(missing)}.", f"It needs a value for each of {', '.join(keys)}.")
 
 
 def same(found: Any, right: Any, asked: str, hint: str = "") -> None:

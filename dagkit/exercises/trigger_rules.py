@@ -13,7 +13,7 @@ from ..errors import DagkitError, choices, expect, quoted, shown
 from ..lesson.truth import ASKED, MOST
 from ..scenario import Scenario
 from ..task import Task as Declared
-from .trial import NotYet, Task, call
+from .trial import NotYet, Task, call, keyed
 
 TO_CHOOSE = ("join", "alarm", "tidy")
 NIGHTS: dict[str, tuple[Any, list[str], dict[str, str]]] = {
@@ -76,8 +76,7 @@ def _hint(above: list[str], right: str) -> str:
 
 def chosen(rules: Any) -> None:
     """Rules that give the wanted states on every night; which ones, is free."""
-    if not isinstance(rules, dict) or set(rules) != set(TO_CHOOSE):
-        raise NotYet(f"rules must be a dictionary with a rule for each of {', '.join(TO_CHOOSE)}.")
+    keyed("rules", rules, TO_CHOOSE, every=True)
     for which, (_, _, wanted) in NIGHTS.items():
         trace = simulate(night(rules, which))
         final = trace.final_states

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import examples, planning
 from ..dag import Dag
-from ..errors import quoted
+from ..errors import nearest, quoted
 from .trial import NotYet, Task, call
 from .why_a_dag import some_dag
 
@@ -40,7 +40,7 @@ def first_to_halve(answer: Any) -> None:
                   for task in dag}
         found, best = call(answer, dag, name="first_to_halve"), min(floors.values())
         if found not in floors:
-            raise NotYet(f"For {name} you say {quoted(found)}, which is none of its tasks.")
+            raise NotYet(f"For {name} you say {quoted(found)}, which is none of its tasks.{nearest(found, floors)}")
         if floors[found] > best:
             raise NotYet(f"For {name} you say {found}: with half its duration the path is {floors[found]:g} long. "
                          f"There is a task with which it becomes {best:g}.",

@@ -59,6 +59,9 @@ def read(source: Source) -> Loaded:
         draft.task(names[node], [names[up] for up in ups], seconds(parser.nodes[node].get("duration")))
     if start:
         draft.note("The lines before the graph were taken for messages of a tool and ignored.")
+    if parser.ahead is not None:
+        draft.note(f"Only the first graph was read; what follows its closing brace ('{shown(parser.ahead.text)}' ...) "
+                   "was ignored.")
     draft.note("An arrow was read as: left before right. Colours, shapes and clusters were ignored.")
     return draft.finish()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 from ..errors import shown
@@ -92,10 +93,11 @@ def _bad(source: Source, at: int, found: str) -> Exception:
 
 
 class _Frame:
-    """An open brace: the nodes named inside it, and the statement being read."""
+    """An open brace: the nodes named inside it, the duration of new ones, and the statement being read."""
 
-    def __init__(self) -> None:
+    def __init__(self, duration: str | None = None) -> None:
         self.nodes: dict[str, None] = {}
+        self.duration = duration
         self.begin()
 
     def begin(self) -> None:
@@ -113,6 +115,7 @@ class Parser:
         self.ahead = next(self.words, None)
         self.nodes: dict[str, dict[str, str]] = {}
         self.edges: dict[tuple[str, str], None] = {}
+        self.arrows = 0  # written out, repeated ones too
         self.name = ""
 
     def parse(self) -> None:
@@ -122,7 +125,7 @@ class Parser:
             word = self._next()
             frame = stack[-1]
             if word.kind == "mark" and word.text == "{":
-                stack.append(_Frame())
+                stack.append(_Frame(frame.duration))
                 if len(stack) > MAX_DEPTH:
                     raise _bad(self.source, word.at, f"braces more than {MAX_DEPTH} deep")
             elif word.kind == "mark" and word.text == "}":
@@ -166,7 +169,9 @@ class Parser:
         elif word.kind == "id" and word.text.lower() in ("graph", "node", "edge") and self._peek("["):
             self._end(frame, word)
             self._next()
-            self._attributes()
+            found = self._attributes()
+            if word.text.lower() == "node":  # a default for the nodes that first appear after it
+                frame.duration = found.get("duration", frame.duration)
         elif word.kind == "id" and word.text.lower() == "subgraph":
             if not self._peek("{"):
                 self._next()  # its name
@@ -203,7 +208,8 @@ class Parser:
             if self._peek(":"):
                 self._next()
                 self._next()
-        self.nodes.setdefault(name, {})
+        if name not in self.nodes:
+            self.nodes[name] = {} if frame.duration is None else {"duration": frame.duration}
         frame.nodes[name] = None
         self._operand(frame, [name], word)
 
@@ -211,11 +217,10 @@ class Parser:
         """A node or a subgraph: the right side of a waiting arrow, or the start of a new statement."""
         if frame.last is not None:
             frame.begin()
-        for up in frame.left:
-            for down in names:
-                self.edges[up, down] = None
-        if len(self.edges) > MAX_EDGES or len(self.nodes) > MAX_TASKS:
-            raise too_large(self.source, len(self.nodes), len(self.edges))
+        self.arrows += len(frame.left) * len(names)
+        if self.arrows > MAX_EDGES or len(self.nodes) > MAX_TASKS:  # before they are made: a product grows fast
+            raise too_large(self.source, len(self.nodes), self.arrows)
+        self.edges.update(dict.fromkeys(product(frame.left, names)))
         frame.last = names
 
     def _end(self, frame: _Frame, word: Token) -> None:

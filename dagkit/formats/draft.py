@@ -109,6 +109,10 @@ class Draft:
         unit: of the durations. assumed: what every task counts when no duration is known at all; if some are
         known, the others count as 0, so that a critical path is never overstated.
         """
+        self.note_all(
+            (f"{key} (line {line})" for key, line in self.source.repeated.items()),
+            "key|keys stands|stand twice in one mapping, the last counts",
+        )
         missing = tuple(name for name, spec in self.specs.items() if spec["duration"] is None)
         timed = any(spec["duration"] is not None and not spec.get("empty") for spec in self.specs.values())
         blank = 0 if timed else assumed
@@ -153,10 +157,10 @@ def label(value: Any) -> str:
 
 
 def seconds(value: Any) -> float | None:
-    """A number >= 0 from a file (a number or its text), or None if it is not one.
+    """A number >= 0 from a file (a number or its text), or None if it is not one that Python can reckon with.
 
-    >>> seconds("2.5"), seconds(-1), seconds("soon")
-    (2.5, None, None)
+    >>> seconds("2.5"), seconds(-1), seconds("soon"), seconds(10**400)
+    (2.5, None, None, None)
     """
     if isinstance(value, str):
         try:
@@ -165,4 +169,7 @@ def seconds(value: Any) -> float | None:
             return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return value if value >= 0 and (isinstance(value, int) or math.isfinite(value)) else None
+    try:
+        return value if value >= 0 and math.isfinite(value) else None
+    except OverflowError:
+        return None

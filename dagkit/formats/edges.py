@@ -1,12 +1,13 @@
 """A plain edge list: a dependency a line, ``extract -> load`` or just ``extract load``.
 
-Chains (``a -> b -> c``) and lists (``a, b -> c``) are understood, a name alone is a task, ``#`` starts a
-comment line, and a name with odd characters stands in double quotes, as in JSON. The pair form is that of the
-Unix tool ``tsort`` and of networkx, see DEFINITION.
+Chains (``a -> b -> c``) and lists (``a, b -> c``) are understood, a name alone is a task, ``;`` parts two statements,
+``#`` or ``//`` after a blank begins a comment, and a name with odd characters stands in double quotes, as in JSON.
+Other arrows are refused, not guessed at. The pair form is that of the Unix tool ``tsort`` and of networkx, see DEFINITION.
 """
 
 from __future__ import annotations
 
+import json
 import re
 
 from ..dag import Dag
@@ -23,18 +24,47 @@ DEFINITION = "https://networkx.org/documentation/stable/reference/readwrite/edge
 _MARKS = re.compile(rf"({QUOTED}|{OPEN}|-+>|=+>|>>|→|,)")
 _SIMPLE = re.compile(r"([\w.]+)\s*->\s*([\w.]+)\Z")
 _PAIR = re.compile(r"[\w.\"][^\s:{}]*(?:\s+[\w.\"][^\s:{}]*)?\Z")  # YAML's "key: value" is no pair of names
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z")
 _WORDS = re.compile(rf"{QUOTED}|\S+")
-_MERMAID = re.compile(r"(?:flowchart|graph)[ \t]+(?:TB|TD|BT|LR|RL)[ \t]*;?$")
+_CUT = re.compile(rf"{QUOTED}|{OPEN}|(?P<cut>;|(?:^|(?<=\s))(?:#|//(?=\s|$)).*)")
+_ODD = re.compile(r"[<>|]|(?:^|\s)[!-/:-@\[-^`{-~]+(?:\s|$)")  # part of another arrow, or a word of signs alone
+_MERMAID = r"""(?:(?:flowchart(?:-elk)?|graph)\s+(?:TB|TD|BT|LR|RL)\b|
+(?:flowchart(?:-elk)?|stateDiagram(?:-v2)?|sequenceDiagram|classDiagram|erDiagram|gitGraph)\s*:?\s*\Z)"""
+_FOREIGN = (
+    (re.compile(_MERMAID, re.VERBOSE | re.IGNORECASE), "Mermaid, which the kit writes and does not read"),
+    (re.compile(r"@start\w+\b"), "PlantUML"),
+    (re.compile(r"<[!?/\w]"), "HTML or XML"),
+)
+"""How other languages of arrows begin."""
 
 
 def matches_text(text: str) -> bool:
     """Every line that says anything has an arrow, or is one or two bare words; at least one is a dependency."""
-    lines = [line.strip() for line in text[:20_000].split("\n")[:50]]
-    lines = [line for line in lines if line and not line.startswith("#")]
+    lines = [part for line in text[:20_000].split("\n")[:50] for part in _parts(line)]
     pairs = [line for line in lines if not _is_arrow(line)]
     return all(map(_PAIR.match, pairs)) and (
         len(pairs) < len(lines) or any(len(line.split()) == 2 for line in pairs)
     )
+
+
+def _parts(line: str) -> list[str]:
+    """The statements of a line, if there is an arrow in it; ``;`` alone is no sign of an edge list."""
+    parts = _statements(line)
+    return parts if len(parts) < 2 or _is_arrow(line) else [line]
+
+
+def _statements(line: str) -> list[str]:
+    """What a line says, without its comment.
+
+    >>> _statements('a -> b; "b;" -> c#2  # then d')
+    ['a -> b', '"b;" -> c#2']
+    """
+    made, start = [], 0
+    for found in _CUT.finditer(line):
+        if found["cut"]:
+            made.append(line[start : found.start()])
+            start = found.end()
+    return [part for part in map(str.strip, [*made, line[start:]]) if part]
 
 
 def _is_arrow(line: str) -> bool:
@@ -46,26 +76,33 @@ def read(source: Source) -> Loaded:
     check_lines(source)
     draft = Draft(NAME, source)
     for number, line in enumerate(source.text.split("\n"), 1):
-        line = line.strip().removesuffix(";")
-        if not line or line.startswith("#"):
-            continue
-        if not draft.specs and _MERMAID.match(line):
-            raise source.bad("an edge list", "Mermaid, which the kit writes and does not read",
-                             "Drop its first line and keep plain lines a -> b.")
         simple = _SIMPLE.match(line)
         if simple:
             draft.edge(simple[1], simple[2])
             continue
-        groups = _arrow_groups(source, number, line) if _is_arrow(line) else _pair(draft, number, line)
-        for names in groups:
-            for name in names:
-                if name not in draft.specs:
-                    draft.task(name)
-        for left, right in zip(groups, groups[1:], strict=False):
-            for up in left:
-                for down in right:
-                    draft.edge(up, down)
+        for statement in _statements(line):
+            if not draft.specs:
+                _check_language(source, statement)
+            _read(draft, number, statement)
     return draft.finish()
+
+
+def _check_language(source: Source, first: str) -> None:
+    for pattern, language in _FOREIGN:
+        if pattern.match(first):
+            raise source.bad("an edge list", language, "Keep its plain lines a -> b and drop the rest.")
+
+
+def _read(draft: Draft, number: int, line: str) -> None:
+    groups = _arrow_groups(draft.source, number, line) if _is_arrow(line) else _pair(draft, number, line)
+    for names in groups:
+        for name in names:
+            if name not in draft.specs:
+                draft.task(name)
+    for left, right in zip(groups, groups[1:], strict=False):
+        for up in left:
+            for down in right:
+                draft.edge(up, down)
 
 
 def _bad(source: Source, number: int, found: str) -> Exception:
@@ -94,7 +131,7 @@ def _arrow_groups(source: Source, number: int, line: str) -> list[list[str]]:
 
 def _pair(draft: Draft, number: int, line: str) -> list[list[str]]:
     words = _WORDS.findall(line)
-    if len(words) > 2 and not (len(words) == 3 or words[2].startswith("{")):
+    if len(words) > 2 and not (words[2].startswith("{") or len(words) == 3 and _NUMBER.match(words[2])):
         raise _bad(draft.source, number, f"{len(words)} words")
     if len(words) > 2:
         draft.note("What follows the two names on a line (a weight or attributes) was ignored.")
@@ -105,6 +142,8 @@ def _name(source: Source, number: int, text: str) -> str:
     name = unquote(text)
     if not name:
         raise _bad(source, number, f"a badly quoted name {shown(text)}")
+    if not text.lstrip().startswith('"') and _ODD.search(name):
+        raise _bad(source, number, f"'{shown(name)}', which is no name and no arrow known here,")
     return name
 
 
@@ -115,5 +154,8 @@ def write(dag: Dag) -> str:
     'a\n"b c"\na -> "b c"\n'
     """
     quoted = {task.task_id: quote(task.task_id) for task in dag}
+    for name in dag.tasks:
+        if any(pattern.match(name) for pattern, _ in _FOREIGN):
+            quoted[name] = json.dumps(name)
     lines = [*quoted.values(), *(f"{quoted[up]} -> {quoted[down]}" for up, down in dag.edges)]
     return "".join(f"{line}\n" for line in lines)

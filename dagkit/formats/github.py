@@ -40,6 +40,12 @@ def read(source: Source, data: Any = None) -> Loaded:
         raise source.bad(
             "a workflow with 'jobs'", found, "An action has steps only; load the workflow that uses it."
         )
+    for key, line in source.repeated.items():
+        raise source.bad(
+            "every key once in its mapping, as GitHub does",
+            f"'{shown(key)}' again on line {line}",
+            "Remove or rename one of the two.",
+        )
     draft = Draft(NAME, source, label(as_dict(data).get("name")) or None)
     jobs = {label(name): as_dict(job) for name, job in jobs.items()}
     instances = {name: _instances(draft, name, job) for name, job in jobs.items()}

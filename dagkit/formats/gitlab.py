@@ -38,6 +38,8 @@ _JOB_KEYS = ("script", "trigger", "extends", "run", "stage", "needs", "rules")
 _DEFAULT_STAGES = ("build", "test", "deploy")
 _COPY = re.compile(r"(?: \d+/\d+|: \[.*\])\Z", re.DOTALL)  # what GitLab adds to the name of a parallel copy
 _INPUT = re.compile(r"\$\[\[\s*inputs\.([\w-]+)[^\]]*\]\]")
+_REFERRED = ("needs", "stage", "type", "parallel", "retry", "when")  # the keys whose value is looked at
+_MAX_REFERENCES = 10  # levels, as GitLab allows
 _MAX_EXTENDS = 11  # levels, as GitLab allows
 
 Job = dict[str, Any]
@@ -120,23 +122,28 @@ def _extended(draft: Draft, data: dict[str, Any], name: str, unknown: dict[str, 
     merged: Job = {}
     for layer in reversed(layers):
         merged.update(layer)
-    return {key: _referred(data, value) for key, value in merged.items()}
+    return {key: _referred(draft, data, key, value) if key in _REFERRED else value for key, value in merged.items()}
 
 
-def _referred(data: dict[str, Any], value: Any, depth: int = 0) -> Any:
+def _referred(draft: Draft, data: dict[str, Any], key: str, value: Any, depth: int = 0) -> Any:
     """A value with ``!reference [job, key]`` put in place; lists inside lists become one."""
-    if depth > 10:
-        return None
+    draft.spend()
     if isinstance(value, Reference):
         found: Any = data
-        for key in value:
-            found = as_dict(found).get(key)
-        return _referred(data, found, depth + 1)
+        for step in value:
+            found = as_dict(found).get(step) if isinstance(step, str) else None
+        if found is None or depth == _MAX_REFERENCES:
+            draft.note(
+                f"A !reference for '{key}' leads nowhere in this file ({shown(', '.join(map(str, value)))}), "
+                f"leads back to itself or more than {_MAX_REFERENCES} deep; it was left out."
+            )
+            return None
+        return _referred(draft, data, key, found, depth + 1)
     if isinstance(value, list) and any(isinstance(item, Reference) for item in value):
         return [
             one
             for item in value
-            for one in (as_list(_referred(data, item, depth + 1)) if isinstance(item, Reference) else [item])
+            for one in (as_list(_referred(draft, data, key, item, depth)) if isinstance(item, Reference) else [item])
         ]
     return value
 
@@ -188,8 +195,8 @@ def _instances(draft: Draft, name: str, job: Job) -> list[str]:
     parallel = job.get("parallel")
     if isinstance(parallel, dict):
         made = gitlab_matrix(as_list(parallel.get("matrix")))
-        named = dict.fromkeys(f"{name}: [{', '.join(values_of(one))}]" for one in made)
-        if len(named) <= 1000:
+        if made is not None:
+            named = dict.fromkeys(f"{name}: [{', '.join(values_of(one))}]" for one in made)
             return list(named) or [name]
     count = seconds(parallel)
     if isinstance(count, int) and 1 < count <= 1000:
@@ -235,7 +242,7 @@ def _flat(needs: Any) -> list[Any]:
 
 def _chosen(entry: Job, target: str, job: Job, instances: list[str]) -> list[str]:
     """All copies of a needed job, or those a ``parallel:matrix`` picks."""
-    picked = gitlab_matrix(as_list(as_dict(entry.get("parallel")).get("matrix")))
+    picked = gitlab_matrix(as_list(as_dict(entry.get("parallel")).get("matrix"))) or []
     wanted = {f"{target}: [{', '.join(values_of(one))}]" for one in picked}
     chosen = [one for one in instances if one in wanted]
     return chosen or instances

@@ -43,8 +43,8 @@ def _fits(part: Combination, whole: Combination) -> bool:
     return bool(part) and all(key in whole and whole[key] == value for key, value in part.items())
 
 
-def gitlab_matrix(entries: list[Any]) -> list[Combination]:
-    """The combinations of GitLab's ``parallel:matrix``: for each entry the product of its lists.
+def gitlab_matrix(entries: list[Any]) -> list[Combination] | None:
+    """The combinations of GitLab's ``parallel:matrix``: for each entry the product of its lists. None: too many.
 
     https://docs.gitlab.com/ci/yaml/#parallelmatrix
 
@@ -54,9 +54,11 @@ def gitlab_matrix(entries: list[Any]) -> list[Combination]:
     made: list[Combination] = []
     for axes in ({key: as_list(value) for key, value in as_dict(entry).items()} for entry in entries):
         if too_many(axes):
-            return []
+            return None
         made += [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
-    return made[: MAX_COMBINATIONS + 1]
+        if len(made) > MAX_COMBINATIONS:
+            return None
+    return made
 
 
 def too_many(axes: dict[str, list[Any]]) -> bool:

@@ -11,18 +11,21 @@ QUOTED = r'"(?:[^"\\]|\\.)*"'
 OPEN = r'"(?:[^"\\]|\\.)*\\?\Z'
 """A quote that is never closed, to the end: tried after QUOTED, so that no text is scanned again and again."""
 
+_WORD = re.compile(r"\w")
 _PLAIN = re.compile(r"[\w.\[\]@:/+-]+\Z")
 
 
 def quote(name: str) -> str:
     r"""A name for an edge list or a table: letters, digits and ``_.-[]@:/+`` stay as they are.
 
-    A leading ``-``, ``+``, ``=`` or ``@`` is quoted too: a spreadsheet would take it for a formula.
+    A leading ``-``, ``+``, ``=`` or ``@`` is quoted too: a spreadsheet would take it for a formula. So is a name
+    without a letter or digit, which could be half an arrow or a comment.
 
-    >>> quote("load"), quote("load data"), quote("=1+1"), quote("a\nb")
-    ('load', '"load data"', '"=1+1"', '"a\\nb"')
+    >>> quote("load"), quote("load data"), quote("=1+1"), quote("a\nb"), quote("//")
+    ('load', '"load data"', '"=1+1"', '"a\\nb"', '"//"')
     """
-    return name if _PLAIN.match(name) and name[0] not in "-+=@" and "->" not in name else json.dumps(name)
+    plain = _PLAIN.match(name) and _WORD.search(name) and name[0] not in "-+=@" and "->" not in name
+    return name if plain else json.dumps(name)
 
 
 def unquote(text: str) -> str | None:

@@ -85,6 +85,19 @@ class _Loader(*_BASES, yaml.constructor.SafeConstructor, _PlainResolver):  # typ
     def __init__(self, stream: Any) -> None:
         for number, base in enumerate((*_BASES, yaml.constructor.SafeConstructor, _PlainResolver)):
             base.__init__(self, stream) if number == 0 else base.__init__(self)
+        self.repeated: dict[str, int] = {}
+
+    def flatten_mapping(self, node: Any) -> None:
+        """Every mapping comes here before its merge keys are put in place, once or more: look for keys given twice."""
+        if not getattr(node, "looked_at", False):
+            node.looked_at, seen = True, set()
+            for key, _ in node.value:
+                if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
+                    continue
+                if key.value in seen:
+                    self.repeated.setdefault(key.value, key.start_mark.line + 1)
+                seen.add(key.value)
+        super().flatten_mapping(node)
 
 
 class Reference(list[Any]):
@@ -108,6 +121,8 @@ _Loader.add_constructor(None, lambda loader, node: _plain_tag(loader, "", node))
 def parse_yaml(source: Source) -> list[Any]:
     """The documents of a YAML text as dict, list, str and None; a JSON text is YAML too.
 
+    Of a key that stands twice in one mapping the last counts; the source remembers it in ``repeated``.
+
     Raises FormatError with the line, or the bound that was broken.
     """
     if len(source.text) > MAX_YAML:
@@ -118,7 +133,7 @@ def parse_yaml(source: Source) -> list[Any]:
         )
     try:
         _check_yaml(source)
-        return [made for made in yaml.load_all(source.text, Loader=_Loader) if made is not None]
+        return _documents(source)
     except FormatError:
         raise
     except yaml.MarkedYAMLError as problem:
@@ -133,8 +148,23 @@ def parse_yaml(source: Source) -> list[Any]:
         raise source.bad(
             "YAML", shown(str(problem).splitlines()[0]), "Save it as plain UTF-8 text."
         ) from None
-    except (TypeError, ValueError, RecursionError) as problem:
-        raise source.bad("YAML of plain values", shown(str(problem)), "Simplify that part.") from None
+    except Exception as problem:  # what the library's own readers of !!int, !!bool and others let through
+        what = f" ({shown(str(problem))})" if isinstance(problem, (KeyError, ValueError)) else ""
+        raise source.bad(
+            "YAML of plain values", f"one that does not fit its tag{what}", "Take tags such as !!int or !!bool away."
+        ) from None
+
+
+def _documents(source: Source) -> list[Any]:
+    loader = _Loader(source.text)
+    made = []
+    try:
+        while loader.check_data():
+            made.append(loader.get_data())
+    finally:
+        loader.dispose()
+    source.repeated.update(loader.repeated)
+    return [one for one in made if one is not None]
 
 
 def _check_yaml(source: Source) -> None:

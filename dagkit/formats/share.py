@@ -75,11 +75,23 @@ def read(source: Source) -> Loaded:
         raise wrong from None
     if len(line) > 2 * MAX_CHARACTERS or len(packed) < 5 or _check(packed[:-4]) != packed[-4:]:
         raise wrong
-    dag_id, tick, options, tasks = json.loads(packed[:-4])
-    names = [task[0] for task in tasks]
-    specs: dict[str, Any] = {
-        task[0]: {"upstream": [names[up] for up in task[1]], **(task[2] if len(task) > 2 else {})}
-        for task in tasks
-    }
+    try:
+        dag_id, tick, options, tasks = json.loads(packed[:-4])
+        specs = _specs(tasks)
+    except (LookupError, RecursionError, TypeError, ValueError):
+        raise wrong from None
+    if type(dag_id) is not str or type(options) is not dict or not (tick is None or type(tick) is int and tick >= 0):
+        raise wrong
     dag = dag_from(source, {"dag_id": dag_id, "options": options, "tasks": specs})
     return Loaded(dag, NAME, tick=tick)
+
+
+def _specs(tasks: list[list[Any]]) -> dict[str, dict[str, Any]]:
+    """The tasks by name, their upstreams by name too. A checksum is easily made: nothing in it is trusted."""
+    names = [task[0] for task in tasks]
+    specs = {}
+    for name, ups, *rest in tasks:
+        if type(name) is not str or name in specs or not all(type(up) is int and up >= 0 for up in ups) or len(rest) > 1:
+            raise ValueError(name)
+        specs[name] = {**(rest[0] if rest else {}), "upstream": [names[up] for up in ups]}
+    return specs

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,13 @@ class Source:
     """Text to be read, and where it came from.
 
     name: how messages call it (``file 'dag.json'`` or ``the text``). path: the file, or None for plain text.
+    repeated: keys that stand twice in one mapping, as its parser found them, with their line.
     """
 
     name: str
     text: str
     path: Path | None = None
+    repeated: dict[str, int] = field(default_factory=dict, compare=False)
 
     @property
     def stem(self) -> str:

@@ -14,7 +14,7 @@ import re
 from typing import Any
 
 from ..dag import Dag
-from ..errors import DagkitError, choices, shown
+from ..errors import DagkitError, choices, nearest, shown
 from .draft import Draft, check_lines, seconds
 from .loaded import Loaded
 from .names import QUOTED, quote, unquote
@@ -40,6 +40,8 @@ _WORD = ("pool", "queue", "trigger_rule")
 _KIND = {word: (kind, rank) for kind, words in _COLUMNS.items() for rank, word in enumerate(words.split())}
 _KIND.update({name: (name, 0) for name in (*_WHOLE, *_WORD)})
 _UNITS = (("ms", r"ms|millis"), ("s", r"s|secs?|seconds?"), ("min", r"mins?|minutes?"), ("h", r"h|hours?"))
+_NONE = ("", "-", "--", "\u2013", "\u2014", "none", "null", "nil", "nan", "n/a", "na", "[]")
+_THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}\Z")  # 1,500 is fifteen hundred to some and one and a half to others
 _ITEMS = re.compile(rf"\s*({QUOTED}|[^;|,]+)\s*(?:[;|,]|$)")
 _CELL = 100_000  # characters of upstream names in one cell when writing; the csv module reads 131,072
 
@@ -55,7 +57,7 @@ def _header(text: str) -> tuple[str, list[str]] | None:
     first = next((line for line in text[:100_000].split("\n") if line.strip()), "")
     for delimiter in ",;\t|":
         kinds = _kinds(first.split(delimiter))
-        known = set(kinds) - {""}
+        known = set(kinds) - {"", "number"}
         if {"source", "target"} <= known or ("task" in known and len(known) > 1):
             return delimiter, kinds
         if {"upstream", "target"} <= known:
@@ -71,6 +73,8 @@ def _kinds(words: list[str]) -> list[str]:
         kind, rank = _KIND.get(key, ("", 0))
         if kind and (kind not in best or (rank, place) < best[kind]):
             best[kind] = (rank, place)
+    if "id" in keys and "task" in best and best["task"][1] != keys.index("id"):
+        best["number"] = (0, keys.index("id"))  # rows have a name and a number, as project plans do
     return [next((kind for kind, (_, at) in best.items() if at == place), "") for place in range(len(keys))]
 
 
@@ -109,8 +113,13 @@ def _rows(source: Source, delimiter: str) -> list[tuple[int, list[str]]]:
     try:
         return [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as problem:
+        long = "limit" in str(problem)
         raise source.bad(
-            "a CSV table", f"{problem} in line {reader.line_num}", "Check the quotes there."
+            f"cells of at most {csv.field_size_limit()} characters" if long else "a CSV table",
+            f"{'a longer one' if long else problem} in line {reader.line_num}",
+            "Close its quotes, or spread its names over several rows of the same task."
+            if long
+            else "Check the quotes there.",
         ) from None
 
 
@@ -141,6 +150,7 @@ def _read_edges(draft: Draft, rows: list[tuple[int, list[str]]], kinds: list[str
 
 def _read_tasks(draft: Draft, rows: list[tuple[int, list[str]]], kinds: list[str]) -> None:
     listed: list[tuple[int, str, str]] = []
+    numbers: dict[str, str] = {}  # from a second column that numbers the tasks
     for number, row in rows:
         cells = dict(zip(kinds, row, strict=False))
         name = _cell(draft, number, cells.get("task", ""))
@@ -150,15 +160,20 @@ def _read_tasks(draft: Draft, rows: list[tuple[int, list[str]]], kinds: list[str
             draft.task(name)
         _fill(draft, number, draft.specs[name], cells)
         listed.append((number, name, cells.get("upstream", "")))
+        if cells.get("number", "").strip():
+            numbers.setdefault(_cell(draft, number, cells["number"]), name)
+    known = {**numbers, **{name: name for name in draft.specs}}
     for number, name, text in listed:
-        for up in _upstream(draft, number, text.strip()):
-            if up not in draft.specs:
+        for up in _upstream(draft, number, text.strip(), known):
+            if up not in known:
                 raise draft.source.bad(
                     "a row for every task",
                     f"upstream '{shown(up)}' of '{shown(name)}' in line {number}, which has none",
-                    f"Known: {choices(draft.specs)}.",
+                    f"Known: {choices(draft.specs)}.{nearest(up, draft.specs)} Add its row, or mend the name.",
                 )
-            draft.edge(up, name)
+            draft.edge(known[up], name)
+            if up not in draft.specs:
+                draft.note("Upstreams were read as values of the column id where they are no task's name.")
 
 
 def _fill(draft: Draft, number: int, spec: dict[str, Any], cells: dict[str, str]) -> None:
@@ -167,6 +182,12 @@ def _fill(draft: Draft, number: int, spec: dict[str, Any], cells: dict[str, str]
         text = cells.get(key, "").strip()
         if not text:
             continue
+        if key not in _WORD and _THOUSANDS.match(text):
+            raise draft.source.bad(
+                f"a number as {key} that can be read in one way",
+                f"'{shown(text)}' in line {number}",
+                f"Write {text.replace(',', '')} or {text.replace(',', '.')}.",
+            )
         value: Any = (
             text if key in _WORD else seconds(text.replace(",", ".") if text.count(",") == 1 else text)
         )
@@ -183,20 +204,22 @@ def _fill(draft: Draft, number: int, spec: dict[str, Any], cells: dict[str, str]
         spec[key] = value
 
 
-def _upstream(draft: Draft, number: int, text: str) -> list[str]:
+def _upstream(draft: Draft, number: int, text: str, known: dict[str, str]) -> list[str]:
     """The names in an upstream cell. A cell that is a task's own name is that name, blanks and all."""
-    if not text:
-        return []
-    if text in draft.specs:
+    if text in known:
         return [text]
+    if text.lower() in _NONE:
+        if text:
+            draft.note(f"An upstream cell with '{shown(text)}' was read as: none.")
+        return []
     if text.startswith("[") and text.endswith("]") and '"' in text:  # a JSON or Python list
         text = text[1:-1]
     names: list[str] = []
     for item in _ITEMS.finditer(text):
         part = item[1].strip()
         words = part.split()
-        known = part.startswith('"') or part in draft.specs or not all(word in draft.specs for word in words)
-        names += [_cell(draft, number, part)] if known else words
+        whole = part.startswith('"') or part in known or not all(word in known for word in words)
+        names += [_cell(draft, number, part)] if whole else words
     return [name for name in names if name]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..dag import Dag
 from ..errors import shown
 from ..views import graph
-from ..views.picture import content_prefix
+from ..views.picture import UNSEEN, content_prefix
 from .page import esc, fold, rich
 
 
@@ -79,7 +79,7 @@ class Map:
                  f"<p>{rich(e.effect.format(**facts))}</p>"
                  f"<p><b>If it breaks:</b> {rich(e.broken.format(**facts))}</p>",
                  f' class="dl-part" data-from="{esc(e.start)}" data-to="{esc(e.end)}"') for e in self.edges)
-        return (f'<section class="dl-map"><div class="dl-scroll">{self.svg()}</div>'
+        return (f'<section class="dl-map">{UNSEEN}<div class="dl-scroll" hidden="hidden">{self.svg()}</div>'
                 f'<div class="dl-told" aria-live="polite" hidden></div>'
                 f'<details class="dl-parts"><summary>All parts and arrows as text</summary><div>'
                 f"<h4>Parts: why each exists</h4>{nodes}"

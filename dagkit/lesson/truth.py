@@ -184,9 +184,12 @@ def overview() -> Card:
         f"{_sign(a)}<br>{_sign(b)}</th>" for a, b in pairs) + "</tr>"
     body = "".join(f'<tr><th scope="row" style="{_TH}"><code>{esc(rule)}</code></th>' + "".join(
         _cell(verdicts(rule)[pair], " and ".join(pair)) for pair in pairs) + "</tr>" for rule in trigger_rules.RULES)
-    html = f'<section><div class="dl-scroll"><table style="{_TABLE}">{head}{body}</table></div>{_legend(True)}</section>'
+    note = (f"{OWNER} looks like all_done here: none of these upstreams is a setup, and it asks about setups only. "
+            "Its own card has one.")
+    html = (f'<section><div class="dl-scroll"><table style="{_TABLE}">{head}{body}</table></div>{_legend(True)}'
+            f'<p class="dl-note">{note}</p></section>')
     marks = [f"{rule:<28}{' '.join(_letter(verdicts(rule)[pair]) for pair in pairs)}" for rule in trigger_rules.RULES]
-    return Card(html, "\n".join(["every pair of " + ", ".join(ASKED), *marks]))
+    return Card(html, "\n".join(["every pair of " + ", ".join(ASKED), *marks, note]))
 
 
 _TABLE = "border-collapse:separate;border-spacing:2px;font-size:13px"

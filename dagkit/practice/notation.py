@@ -30,7 +30,7 @@ def number(answer: Any) -> float:
         return _counted(answer)
     found = _NUMBER.match(_text(answer, "one number, alone or with its unit"))
     if not found:
-        raise DagkitError(f"looked for: one number, alone or with its unit; found: {quoted(answer)}. Write 7.")
+        raise DagkitError(f"looked for: one number, alone or with its unit; found: {quoted(answer)}. Write it in digits.")
     return _counted(found[1].replace(",", "."))
 
 
@@ -41,7 +41,7 @@ def _counted(found: Any) -> float:
     except OverflowError:
         exact = math.inf
     if not math.isfinite(exact):
-        raise DagkitError(f"looked for: one number; found: {quoted(found)}. Write 7.")
+        raise DagkitError(f"looked for: one number; found: {quoted(found)}. Write it in digits.")
     return int(exact) if exact.is_integer() else exact
 
 

@@ -122,17 +122,19 @@ def lines(
     True
     """
     plot = Plot([p for _, points in series for p in points], extra_y=limit)
-    body = plot.axes(x_label, y_label)
+    body, right = plot.axes(x_label, y_label), float(RIGHT)
     if limit is not None:
+        said = f"limit {brief(limit)}"
+        right = max(right, len(said) * CHAR + 10)              # beside the plot, where no line can cross it
         body.append(el("path", cls="dk-floor", d=f"M{LEFT} {num(plot.y(limit))} H{LEFT + WIDE}"))
-        body.append(_say(LEFT + WIDE - 4, plot.y(limit) - 5, f"limit {brief(limit)}", " dk-end"))
+        body.append(_say(LEFT + WIDE + 6, plot.y(limit) + 4, said))
     for k, (name, points) in enumerate(series[:4]):
         left = LEFT + 60 + 115 * k
         for path in (plot.steps(points), f"M{left} 12 h22"):
             body.append(el("path", cls="dk-line", stroke=INKS[k], stroke_dasharray=DASHES[k], d=path))
         body.append(_say(left + 28, 16, plain(name, 11)))
     look = style(f"{prefix}svg")
-    return svg_root(prefix, LEFT + WIDE + RIGHT, BASE + BOTTOM, title or "Over time", look, body)
+    return svg_root(prefix, LEFT + WIDE + right, BASE + BOTTOM, title or "Over time", look, body)
 
 
 class Plot:

@@ -31,6 +31,10 @@ LEGIBLE = 0.82
 FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
 QUIET = "--dk-fill:rgba(128,128,128,.16);--dk-ink:currentColor;"
 """Colours of what nothing has happened to yet: never louder than the page, light or dark."""
+UNSEEN = '<p class="dk-untrusted">Here is a picture. Run the cell to see it, or choose File → Trust Notebook.</p>'
+"""JupyterLab takes style and drawings away from a notebook of somebody else, but neither text nor ``hidden="hidden"``
+(without a value it does). So a picture's own style hides this sentence and shows the drawing, of which only a heap of
+words would be left."""
 DASHES = {"solid": "none", "dashed": "5 3", "dotted": "1.5 2.5"}
 
 
@@ -229,10 +233,10 @@ class Picture:
         root = content_prefix(*self.svgs, self.text) + "pic"
         notes = "".join(f'<p class="dk-note">⚠ {esc(note)}</p>' for note in self.notes)
         words = f'<p class="dk-words">{esc(self.text)}</p>' if self.text else ""
-        drawn = "".join(f'<div class="dk-scroll" style="{_room(svg)}">{svg}</div>' for svg in self.svgs)
+        drawn = "".join(f'<div class="dk-scroll" hidden="hidden" style="{_room(svg)}">{svg}</div>' for svg in self.svgs)
         table = "" if self.table is None else (
             f'<details class="dk-details"><summary>As a table</summary>{tables.html(self.table)}</details>')
-        inside = f"<style>{_fit(root)}</style>{notes}{words}{drawn}{table}"
+        inside = f"<style>{_fit(root)}</style>{notes}{words}{UNSEEN}{drawn}{table}"
         return f'<div id="{root}" class="dk-picture">{inside}</div>'
 
     def save(self, path: Any) -> Path:
@@ -273,7 +277,8 @@ def _room(svg: str) -> str:
 
 def _fit(root: str) -> str:
     return (
-        f"#{root} .dk-scroll{{overflow-x:auto;margin:0 0 6px}}"
+        f"#{root} .dk-untrusted{{display:none}}"
+        f"#{root} .dk-scroll{{display:block!important;overflow-x:auto;margin:0 0 6px}}"
         # a bar that stays in sight tells that there is more
         f"#{root} .dk-scroll::-webkit-scrollbar{{height:11px;background:rgba(128,128,128,.18)}}"
         f"#{root} .dk-scroll::-webkit-scrollbar-thumb{{border-radius:6px;background:rgba(128,128,128,.7)}}"

@@ -327,7 +327,9 @@ function rowsPane(replay, end, choose, seek) {
   const [axis, curtain] = [timeAxis(end, columns, seek), timeCurtain(columns)];
   /** Axis and curtain end where the rows end, to a fraction of a pixel. */
   const align = () => {
-    const over = scroller.getBoundingClientRect().right - list.space.getBoundingClientRect().right;
+    const [outer, inner] = [scroller, list.space].map((el) => el.getBoundingClientRect());
+    const zoom = outer.width / scroller.offsetWidth || 1; // of the page around: a rectangle is of the page
+    const over = (outer.right - inner.right) / zoom;
     axis.el.style.marginRight = curtain.el.style.right = `${over}px`;
     width = curtain.el.clientWidth;
     axis.draw(width);

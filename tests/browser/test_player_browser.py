@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dagkit import Dag, Task, examples, simulate
-from dagkit.views import charts, html_export, player
+from dagkit.views import charts, html_export, plan, player
 from dagkit.views.picture import plain
 from tests.conftest import CHROMIUM_FLAGS, chromium_path
 
@@ -211,6 +211,20 @@ def test_the_curtain_ends_where_the_rows_end(browser, tmp_path):
     page.fill(".dk-search", "_00")  # so few rows that the bar goes
     page.wait_for_function(f"(([a, b, c]) => a === b && b === c)(({ends})())", timeout=5_000)
     own.close()
+
+
+@pytest.mark.parametrize("width", [800, 1000, 1200])
+def test_no_line_of_the_story_is_seen_in_part(show, width):
+    page = show(random_trace(60), size=(width, 800))
+    seen = 0
+    for now in range(1, 8):
+        page.locator(".dk-scrub").fill(str(now))
+        bottom, parts = page.evaluate("""() => [document.querySelector('.dk-story'),
+            ...document.querySelectorAll('.dk-story > *')].map((el) => el.getBoundingClientRect())
+            .reduce(([b, all], r, i) => i ? [b, [...all, [r.top, r.bottom]]] : [r.bottom, []], [0, []])""")
+        assert all(low <= bottom or high >= bottom for high, low in parts)
+        seen += len(parts)
+    assert seen > 9
 
 
 def test_keys_inside_a_field_stay_there(show):
@@ -590,3 +604,20 @@ def test_no_words_of_a_staircase_lie_over_one_another(browser):
     page.close()
     assert clashes == []
     assert {"301,000", "34,333 on 9 slots", "5 on 1 slot"} <= set(words)
+
+
+def test_a_player_changes_no_picture_on_its_page(browser, orders):
+    """A picture has classes of the player's names and a style of its own: the player's sheet must not reach it."""
+    pictures = (examples.orders().dag.draw(), orders.gantt(), plan(examples.file_fanout(), 2))
+    page = browser.new_page()
+    page.set_content("".join(picture.html() for picture in pictures))
+    look = """() => [...document.body.querySelectorAll("*")].map((element) => {
+      const style = getComputedStyle(element), { width, height } = element.getBoundingClientRect();
+      return [element.tagName, element.getAttribute("class"), width, height, style.fill, style.stroke, style.margin,
+              style.font, style.position, style.display, style.color, style.backgroundColor, style.border].join(" ");
+    })"""
+    alone = page.evaluate(look)
+    page.add_style_tag(path=player.HERE / "player.css")
+    changed = [pair for pair in zip(alone, page.evaluate(look), strict=True) if pair[0] != pair[1]]
+    assert len(alone) > 100 and not changed
+    page.close()

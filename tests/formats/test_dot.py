@@ -80,6 +80,18 @@ def test_a_duration_attribute_counts() -> None:
     assert loaded.dag["a"].duration == 2.5 and loaded.missing == ("b",)
 
 
+def test_a_default_duration_counts_for_nodes_that_come_after_it_inside_its_braces() -> None:
+    """https://graphviz.org/doc/info/lang.html: any object defined afterwards inherits it; so do subgraphs."""
+    dag = load("digraph { z; node [duration=5] a; { node [duration=7] b; a } c [duration=1]; a -> d; z }").dag
+    assert {t.task_id: t.duration for t in dag} == {"z": 0, "a": 5, "b": 7, "c": 1, "d": 5}
+
+
+def test_what_follows_the_graph_is_told() -> None:
+    loaded = load("digraph x { a -> b } digraph y { c -> d }")
+    assert loaded.dag.edges == [("a", "b")] and remark(loaded, "Only the first graph was read; what follows")
+    assert not [said for said in load("digraph { a -> b }\n// the end\n").report if "first graph" in said]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -140,3 +140,8 @@ def test_samples(samples_dir: Path) -> None:
         ("build", "publish-pypi"),
     ]
     assert load(folder / "starter-npm-publish.yml").dag.edges == [("build", "publish-npm")]
+
+
+def test_a_key_that_stands_twice_is_refused_as_github_does() -> None:
+    with pytest.raises(FormatError, match="every key once in its mapping, as GitHub does, found 'a' again on line 5"):
+        load("on: push\njobs:\n  a: {runs-on: x}\n  b: {runs-on: x}\n  a: {runs-on: y}\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dagkit.errors import FormatError
-from dagkit.formats import load
+from dagkit.formats import draft, load
 
 from .support import remark
 
@@ -181,3 +181,32 @@ def test_stages_that_only_an_included_file_or_an_input_names() -> None:
 def test_nested_needs_and_retries_for_all_jobs() -> None:
     loaded = load("default:\n  retry: 2\na: {script: x}\nb:\n  script: y\n  needs: [[a]]\n  retry: 0\n")
     assert loaded.dag.edges == [("a", "b")] and [task.retries for task in loaded.dag] == [2, 0]
+
+
+def test_a_key_that_stands_twice_is_told_and_merge_keys_are_none() -> None:
+    text = "a: {stage: build, script: x}\nb: {stage: test, script: x}\nb: {stage: build, script: y}\n"
+    assert remark(load(text), "1 key stands twice in one mapping, the last counts: b (line 3)")
+    merged = ".t: &t {script: y}\n.u: &u {script: z}\nb:\n  <<: *t\n  <<: *u\n  script: w\n"
+    assert not [said for said in load(merged).report if "twice" in said]
+
+
+@pytest.mark.parametrize("reference", ["[.x, needs]", "[[a], b]", "[gone, needs]", "[.y, 1]"])
+def test_a_reference_that_leads_nowhere_is_told(reference: str) -> None:
+    text = (f"a: {{stage: build, script: x}}\nb: {{stage: test, script: x, needs: !reference {reference}}}\n"
+            ".x: {needs: !reference [.y, needs]}\n.y: {needs: !reference [.x, needs]}\n")
+    loaded = load(text)
+    assert loaded.dag.edges == [("a", "b")] and remark(loaded, "A !reference for 'needs' leads nowhere in this file")
+
+
+def test_references_that_multiply_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten levels of a hundred references each would be 10**20 names."""
+    monkeypatch.setattr(draft, "MAX_EDGES", 5000)
+    many = "".join(f".r{i}: {{needs: [{', '.join([f'!reference [.r{i + 1}, needs]'] * 100)}]}}\n" for i in range(9))
+    with pytest.raises(FormatError, match="expected at most 200000 tasks and 5000 dependencies"):
+        load(f"a: {{script: x}}\n{many}.r9: {{needs: [a]}}\nb: {{script: x, needs: !reference [.r0, needs]}}\n")
+
+
+def test_a_matrix_that_is_too_large_is_told() -> None:
+    axes = f"{{A: [{','.join(map(str, range(200)))}], B: [1, 2, 3, 4, 5, 6]}}"
+    loaded = load(f"b: {{stage: test, script: x, parallel: {{matrix: [{axes}]}}}}\n")
+    assert len(loaded.dag) == 1 and remark(loaded, "Job 'b': its parallel copies could not be told")

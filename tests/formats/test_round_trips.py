@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from typing import Any
 
 import networkx as nx
@@ -211,6 +213,22 @@ def test_a_damaged_share_string() -> None:
         ):
             load(damaged)
     assert load(line[:30] + "\n  " + line[30:] + "\n").dag.edges == [("a", "b")]  # wrapped by a mail program
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        [], None, {}, ["d", None, {}], [5, None, {}, []], ["d", -1, {}, []], ["d", True, {}, []], ["d", None, [], []],
+        ["d", None, {}, [["a", []], ["b", [-1]]]], ["d", None, {}, [["a", []], ["b", [True]]]],
+        ["d", None, {}, [["a", []], ["b", [7]]]], ["d", None, {}, [["a", []], ["a", [0]]]],
+        ["d", None, {}, [["a", [], []]]], ["d", None, {}, ["ab"]], ["d", None, {}, [[["a"], []]]],
+    ],
+)
+def test_a_share_string_with_a_good_checksum_and_anything_in_it(held: object) -> None:
+    packed = json.dumps(held).encode()
+    line = base64.urlsafe_b64encode(packed + zlib.crc32(packed).to_bytes(4, "big")).decode()
+    with pytest.raises(FormatError, match="expected a share string, found one that is damaged"):
+        load(f"dagkit1:{line}")
 
 
 def test_share_and_dump_refusals() -> None:

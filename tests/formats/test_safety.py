@@ -74,6 +74,9 @@ def test_a_yaml_value_that_is_code(tag: str, tmp_path: Path) -> None:
         ("{[a]: b}\n ", "expected"),
         ("a: !!set [x]\n", "expected YAML"),
         ("a: !!int x\nb: 1\n", "expected YAML of plain values"),
+        ("a: !!int ''\n", "found one that does not fit its tag. Take tags such as !!int or !!bool away"),
+        ("a: !!bool maybe\n", "found one that does not fit its tag \\('maybe'\\)"),
+        ("a: !!timestamp ''\n", "found one that does not fit its tag"),
     ],
 )
 def test_broken_yaml(text: str, message: str) -> None:

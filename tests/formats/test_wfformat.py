@@ -145,3 +145,10 @@ def test_a_file_without_start_times_says_so() -> None:
     loaded = load(json.dumps({"name": "w", "workflow": {"tasks": tasks, "makespanInSeconds": 5}}))
     assert loaded.run is None and loaded.recorded_makespan == 5
     assert remark(loaded, "The file has no start times, only the makespan of the whole run")
+
+
+def test_a_number_beyond_all_reckoning_counts_as_none() -> None:
+    flow = {"tasks": [{"name": "a", "runtime": 10**400}, {"name": "b", "runtime": 2}], "makespan": 10**400}
+    loaded = load(json.dumps({"name": "x", "workflow": flow}))
+    assert loaded.recorded_makespan is None and loaded._repr_html_() and loaded.missing == ("a",)
+    assert remark(loaded, "The runtime of task 'a', 1000")

@@ -14,7 +14,7 @@ from ...latency import Flow, Story, play
 from ...museum import replay, scenario, unplayable
 from ..ask import AskedPlayer, Question
 from ..chips import Chips, chips
-from ..page import Page, fold, rich
+from ..page import Page, fold, plain, rich
 
 __all__ = ["EXHIBITS", "Exhibit", "ask", "contents", "left_out", "question", "replay", "scenario", "what_if", "why"]
 
@@ -243,10 +243,10 @@ def why(case_id: str) -> Chips:
     for task, time in _exhibit(case_id).why:
         tick = min(time + 1, trace.last_tick)
         reason = trace.explain(task, tick)
-        plain = reason.code in PLAIN
+        known = reason.code in PLAIN
         rows.append({"tick": tick, "task": task, "state": reason.state, "why": reason.text,
-                     "code": "" if plain else reason.code,
-                     "a real Airflow tells it": "" if plain else bridge.of(reason.code).ask[0]})
+                     "code": "" if known else reason.code,
+                     "a real Airflow tells it": "" if known else bridge.of(reason.code).ask[0]})
     return chips(rows)
 
 
@@ -307,9 +307,9 @@ def _parted(case_id: str, change: int) -> str:
 
 
 def contents() -> Chips:
-    """The rooms and what is in them."""
-    return chips([{name: row[name] for name in ("room", "case", "title", "verified")} for row in rooms.contents()
-                  if row["played here"] == "yes"])
+    """The rooms and what is asked in them. A case's title may tell how it ends, so it is not shown here."""
+    return chips([{"room": row["room"], "case": row["case"], "what you are asked": plain(EXHIBITS[row["case"]].ask),
+                   "verified": row["verified"]} for row in rooms.contents() if row["played here"] == "yes"])
 
 
 def left_out() -> Chips:

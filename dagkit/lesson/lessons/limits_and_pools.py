@@ -25,13 +25,15 @@ AT_ONCE = LocalExecutor(handover=0)
 # ---- the demonstrations: each a scenario whose knobs are its arguments --------------------------------------------
 
 
-def flood(*, source: int = 16, max_active_runs: int = 16, catchup: bool = True, parallelism: int = 6) -> Scenario:
+def flood(*, source: int = 16, max_active_runs: int = 16, catchup: bool = True, parallelism: int = 6,
+          days: int = 9) -> Scenario:
     """A Dag paused for nine ticks has a run due in each. At tick 10 it is unpaused, at tick 11 a report is due."""
     daily = Dag("daily", [Task("extract", duration=3, pool="source"), Task("load", "extract")],
                 max_active_runs=max_active_runs)
     report = Dag("report", [Task("build", duration=2)])
     return Scenario([daily, report], pools={"source": source}, config=Config(parallelism=parallelism), executor=AT_ONCE,
-                    runs={"daily": Runs(9, every=1, unpaused_at=10, catchup=catchup), "report": Runs(1, start=11)})
+                    runs={"daily": Runs(days, every=1, unpaused_at=days + 1, catchup=catchup),
+                          "report": Runs(1, start=days + 2)})
 
 
 def too_big(*, slots: int = 2, pool_slots: int = 3) -> Scenario:

@@ -13,7 +13,8 @@ from ...scenario import Config
 from ...task import Task
 from ..ask import Question
 from ..book import Lesson
-from ..maps import Edge, Map, Node
+from ..chart import Chart
+from ..maps import Edge, Node
 from ..page import Table
 
 
@@ -51,7 +52,7 @@ GIST = (
     "“Where does the time go?” Give the floor, then what was measured, then the difference and who owns it.",
 )
 
-MAP = Map(
+MAP = Chart(
     "from a file to a decision",
     (
         Node(
@@ -68,11 +69,8 @@ MAP = Map(
         Node("Dag", "tasks, arrows, time", "The same object as in every lesson: all tools work on it."),
         Node("planning", "path, slack, slots", "The ideal: what the shape allows, with nothing in the way."),
         Node("recorded run", "what happened", "The truth. It is never below the floor."),
-        Node(
-            "Dag file",
-            "for Airflow 3",
-            "Written by the kit: same tasks, rules, pools and retries. Each task sleeps its duration.",
-        ),
+        Node("Dag file", "for Airflow 3", "Written by the kit: same tasks, rules, pools and retries. Each task sleeps its "
+             "duration."),
         Node("a real Airflow", "runs it", "A simulation is a claim. Here it can be checked."),
         Node("decision", "slots or path", "Buy slots, shorten the path, or find out who makes the run wait."),
     ),
@@ -148,6 +146,10 @@ MAP = Map(
             "A plan nobody checked against a real run.",
         ),
     ),
+    places={"your file": (0, 0), "dk.load": (1, 0), "Dag": (2, 0), "planning": (3, 0), "report": (0, 1), "Dag file": (2, 1),
+            "recorded run": (1, 2), "a real Airflow": (2, 2), "decision": (3, 3)},
+    sides={("dk.load", "report"): ("bottom", "right", 0), ("recorded run", "decision"): ("bottom", "left", 0)},
+    shades={},
 )
 
 TEST = (

@@ -23,7 +23,7 @@ class HandOut(Panel):
                                 layout=widgets.Layout(width="auto"))
         button.on_click(self.write)
         self.said = widgets.HTML()
-        self.box = widgets.VBox([button, self.said])
+        self.box = widgets.VBox([button, self.said], layout=widgets.Layout(align_items="flex-start"))
 
     def write(self, _: Any = None) -> None:
         """Write the file, anew if it is there, and say so; or say why that was not possible."""

@@ -276,8 +276,9 @@ def _by_hints(case_id: str, change: int) -> str:
     after, before = hinted(case_id, change), hinted(case_id, change, lost=False)
     late, soon = next((a, b) for a, b in zip(after.starts, before.starts, strict=True) if a.at > b.at + 500)
     return (f"Played with the hints of lesson 9, where each hop costs some milliseconds: `{late.task}` starts after "
-            f"{late.at / 1000:.1f} s instead of {soon.at / 1000:.1f} s, when the scheduler looks without being told. All "
-            f"is done after {after.ended / 1000:.1f} s instead of {before.ended / 1000:.1f} s. On record: "
+            f"{late.at / 1000:.1f} s, when the scheduler looks without being told; with its hint it starts after "
+            f"{soon.at / 1000:.1f} s. All is done after {after.ended / 1000:.1f} s instead of {before.ended / 1000:.1f} s. "
+            f"On record: "
             f"{_on_record(rooms.case(case_id), change)}.")
 
 

@@ -202,7 +202,8 @@ def test_the_lost_hint_is_played_by_the_hops():
     assert [round(start.at / 1000) for start in story.starts if start.task == "c4"] == [told["starts"]["c4"]]
     assert round(story.ended / 1000) == told["makespan"] and story.run == "success"
     assert round(exhibits.hinted("A49", 1, lost=False).ended / 1000) == expected("A49", 0)["makespan"]
-    assert "`c4` starts after 5.0 s, when the scheduler looks without being told; with its hint it starts after 3.2 s" in str(exhibits.what_if("A49"))
+    said = str(exhibits.what_if("A49"))
+    assert "`c4` starts after 5.0 s, when the scheduler looks" in said and "with its hint it starts after 3.2 s" in said
 
 
 def test_a_faster_loop_is_told_in_seconds():

@@ -55,8 +55,7 @@ DAYS = 7
 
 
 def _flood() -> Demo:
-    bare, pool, runs = (simulate(given) for given in (flood(days=DAYS), flood(source=2, days=DAYS),
-                                                      flood(max_active_runs=2, days=DAYS)))
+    bare, pool, runs = (simulate(flood(days=DAYS, **brake)) for brake in ({}, {"source": 2}, {"max_active_runs": 2}))
     late, on = starts(bare, "report.build") or 0, DAYS + 1
     due = on + 1
     most = at_once(bare, "extract")

@@ -203,8 +203,7 @@ class Task:
             put(self, "upstream", upstream if upstream is NOTHING else upstream_ids(task_id, upstream))
             if given:
                 _take(self, given)
-            block = open_dags.get()
-            if block:
+            if block := open_dags.get():
                 block[-1]._add(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -216,8 +215,7 @@ class Task:
         if name == "task_id":
             raise DagkitError(f"task '{shown(self.task_id)}': an id cannot be changed, because other tasks name it. "
                               "Declare a task with the new id.")
-        anew = detached(self.task_id, {**kept_by(self), name: value}, type(self))         # if refused, nothing changed
-        put(self, "__dict__", vars(anew))
+        put(self, "__dict__", vars(detached(self.task_id, {**kept_by(self), name: value}, type(self))))   # if not refused
 
     def __delattr__(self, name: str) -> None:
         self._must_be_free(name)

@@ -188,7 +188,7 @@ class Dag:
                 if t.trigger_rule != "all_success" and not t.is_teardown:
                     raise DagkitError(f"{who}: fail_fast needs trigger_rule all_success everywhere, but task "
                                       f"'{shown(t.task_id)}' has {t.trigger_rule}. Drop one of the two.")
-        for t in self._tasks.values():
+        for t in [t for t in self._tasks.values() if t._special]:
             if t.task_group is not None and t.task_group not in self.groups:
                 raise DagkitError(f"{who}: task '{shown(t.task_id)}' names task_group '{shown(t.task_group)}', which "
                                   f"is not among its groups.{nearest(t.task_group, self.groups)} "

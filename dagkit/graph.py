@@ -131,8 +131,7 @@ def compile_graph(tasks: Mapping[str, Task], dag_id: str) -> Graph:
 def waves_of(upstream: Mapping[str, Any]) -> list[list[str]] | None:
     """The waves of a plain mapping, id -> list of upstream ids; None for whatever needs a closer look.
 
-    That is: a name that is unknown or no text, another kind of list, a ring. No Graph is
-    compiled, because waves need much less.
+    That is: a name that is unknown or no text, another kind of list, a ring. No Graph is compiled: waves need less.
     """
     try:
         found = _waves_by_name(upstream)

@@ -202,8 +202,7 @@ class Task:
             put(self, "upstream", upstream if upstream is NOTHING else upstream_ids(task_id, upstream))
             if given:
                 _take(self, given)
-            block = open_dags.get()
-            if block:
+            if block := open_dags.get():
                 block[-1]._add(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -214,8 +213,7 @@ class Task:
         if name == "task_id":
             raise DagkitError(f"task '{shown(self.task_id)}': an id cannot be changed, because other tasks name it. "
                               "Declare a task with the new id.")
-        anew = rebuilt(self, {name: value})               # if refused, nothing changed
-        put(self, "__dict__", vars(anew))
+        put(self, "__dict__", vars(rebuilt(self, {name: value})))         # if refused, nothing changed
 
     def __delattr__(self, name: str) -> None:
         self._must_be_free(name)

@@ -55,7 +55,8 @@ DAYS = 7
 
 
 def _flood() -> Demo:
-    bare, pool, runs = (simulate(flood(days=DAYS, **brake)) for brake in ({}, {"source": 2}, {"max_active_runs": 2}))
+    bare, pool, runs = (simulate(flood(days=DAYS)), simulate(flood(days=DAYS, source=2)),
+                        simulate(flood(days=DAYS, max_active_runs=2)))
     late, on = starts(bare, "report.build") or 0, DAYS + 1
     due = on + 1
     most = at_once(bare, "extract")

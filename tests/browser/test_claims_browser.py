@@ -8,8 +8,8 @@ import pytest
 
 from dagkit.claims import STRATEGIES, interleavings
 from dagkit.claims.stepping import HERE, book
-from dagkit.widget import module
 from dagkit.views.html_export import script_json
+from dagkit.widget import module
 
 pytestmark = pytest.mark.browser
 

@@ -60,11 +60,14 @@ $(VENV)/.test: $(VENV)/.made $(WANTED)
 	@touch $(VENV)/.lab
 
 # The lessons are trusted first: Lab hides the saved pictures of a notebook that it did not run itself.
+# Saving leaves out what Lab adds by itself, so that reading a lesson changes no file that git knows.
 # The address Lab prints leads to the first lesson too, for those whose browser runs elsewhere.
 lab: $(VENV)/.lab
 	@$(if $(strip $(NOTEBOOKS)),$(PY) -m jupyter trust $(NOTEBOOKS) >/dev/null)
+	PYTHONPATH="tools$${PYTHONPATH:+:$$PYTHONPATH}" \
 	$(PY) -m jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/$(FIRST) \
 	  --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
+	  --ContentsManager.pre_save_hook=normalise_notebooks.as_saved \
 	  $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_ARGS)
 
 test: lint unit test-notebooks

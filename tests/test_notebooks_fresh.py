@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +12,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tools.normalise_notebooks import WIDGET_VIEW, clear, main, normalise, problems, to_text
+from tools.normalise_notebooks import WIDGET_VIEW, as_saved, clear, main, normalise, problems, to_text
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -222,3 +224,35 @@ def test_running_twice_gives_the_same_bytes(tmp_path):
     text = results[0].decode("utf-8")
     assert problems(text) == []
     assert "IntSlider(value=3)" in text and "KeyError: 'x'" in text and "0\\n" in text
+
+
+def test_a_lesson_that_was_only_read_in_jupyterlab_is_saved_as_it_was() -> None:
+    """What JupyterLab 4 was seen to add when it opens and runs a notebook is put in, and has to go again."""
+    kept = json.loads((ROOT / "notebooks" / "01_why_a_dag.ipynb").read_text(encoding="utf-8"))
+    lab = copy.deepcopy(kept)
+    lab["metadata"]["language_info"] |= {"version": "3.11.7", "file_extension": ".py", "mimetype": "text/x-python",
+                                         "codemirror_mode": {"name": "ipython", "version": 3}}
+    shown = [out for cell in lab["cells"] for out in cell.get("outputs", ()) if "text/html" in out.get("data", ())]
+    assert shown
+    for number, output in enumerate(shown):
+        output["data"][WIDGET_VIEW] = {"model_id": f"{number:032x}", "version_major": 2, "version_minor": 1}
+    as_saved({"type": "notebook", "content": lab}, path="notebooks/01_why_a_dag.ipynb", contents_manager=None)
+    assert lab == kept
+
+
+def test_what_a_learner_adds_is_saved() -> None:
+    """A line more, a slider that has nothing but its view, another language, and files that are no notebooks."""
+    slider = {"output_type": "display_data", "metadata": {}, "data": {WIDGET_VIEW: {"model_id": "a"}}}
+    mine = {"metadata": {"language_info": {"name": "R", "version": "4"}},
+            "cells": [{"cell_type": "code", "source": "x", "execution_count": 7, "outputs": [slider]},
+                      {"cell_type": "markdown"}]}
+    kept = copy.deepcopy(mine)
+    as_saved({"type": "notebook", "content": kept})
+    assert kept == mine
+    for other in ({"type": "file", "content": "text"}, {"type": "directory"}, {"type": "notebook", "content": None}):
+        as_saved(dict(other))
+
+
+def test_make_lab_saves_by_that_hook() -> None:
+    rules = (ROOT / "Makefile").read_text("utf-8")
+    assert f"--ContentsManager.pre_save_hook=normalise_notebooks.{as_saved.__name__}" in rules

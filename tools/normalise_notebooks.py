@@ -5,6 +5,8 @@
     python tools/normalise_notebooks.py --clear NOTEBOOK ...     remove outputs (exercises to fill in)
     python tools/normalise_notebooks.py --check NOTEBOOK ...     change nothing, say what is not in order
 
+`make lab` calls `as_saved` whenever JupyterLab saves, so that reading the lessons changes no file of the repository.
+
 What goes, because it differs from run to run or from machine to machine: timestamps, widget state and the
 random model ids that point into it, the exact Python version, editor state, the frames of tracebacks, and how
 output happened to be cut into pieces. What stays: sources, tags, cell ids, outputs.
@@ -17,6 +19,7 @@ import copy
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -76,6 +79,23 @@ def clean_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
             output.traceback = [f"{output.ename}: {output.evalue}"]
         kept.append(output)
     return kept
+
+
+def as_saved(model: dict[str, Any], **_: Any) -> None:
+    """A hook for Jupyter's pre_save_hook: a notebook that was only opened, or run from top to bottom, is saved as it was.
+
+    Takes away what JupyterLab adds by itself: the exact Python, and widget views (their ids are random) where the output
+    has something else to show. What a learner writes and gets stays.
+    """
+    if model.get("type") != "notebook" or not isinstance(model.get("content"), dict):
+        return
+    language = model["content"].get("metadata", {}).get("language_info", {})
+    if language.get("name") == "python":
+        model["content"]["metadata"]["language_info"] = {"name": "python"}
+    for cell in model["content"].get("cells", ()):
+        for output in cell.get("outputs", ()):
+            if len(output.get("data", ())) > 1:
+                output["data"].pop(WIDGET_VIEW, None)
 
 
 def clear(notebook: NotebookNode) -> NotebookNode:

@@ -289,6 +289,34 @@ def test_nothing_is_left_after_a_kill_nor_after_ctrl_c(server, tmp_path):
             os.kill(postmaster, 0)
 
 
+def shared_memory():
+    """Numbers of the System V segments of this system."""
+    return {line.split()[1] for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]}
+
+
+@pytest.mark.skipif(not Path("/proc/sysvipc/shm").exists(), reason="this system does not list its shared memory")
+def test_a_server_that_was_killed_is_told_in_a_sentence_and_leaves_nothing(server, monkeypatch):
+    if not server.embedded:
+        pytest.skip(f"about a server of the kit's own; {VARIABLE} is set")
+    monkeypatch.setenv(VARIABLE, "")                          # the same as not set
+    with claims.start() as doomed:
+        folder = Path(doomed.dsn.split("'")[1])
+        state = (folder / "data" / "postmaster.pid").read_text().splitlines()
+        assert state[6].split()[1] in shared_memory()
+        assert "/dev/shm/" not in Path(f"/proc/{state[0]}/maps").read_text()
+        os.kill(int(state[0]), signal.SIGKILL)
+        for _ in range(500):
+            try:
+                doomed.connect().close()
+                time.sleep(0.02)
+            except dk.DagkitError as refusal:
+                assert "claims: the database does not answer (" in str(refusal) and "\n" not in str(refusal)
+                break
+        with pytest.raises(dk.DagkitError, match="process 1 ended before it reached 'ready': the database does not answer"):
+            race(doomed, ("skip_locked",), (1,), **FAST)
+    assert not folder.exists() and state[6].split()[1] not in shared_memory()
+
+
 def test_an_experiment_that_is_interrupted_leaves_no_process(server):
     """Ctrl-C in the middle of a race: the exception comes through, and the schedulers are gone."""
     started = []

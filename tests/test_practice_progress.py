@@ -81,6 +81,7 @@ def test_a_damaged_file_of_ours_is_set_aside_at_the_next_answer_and_said(tmp_pat
         kept.note("1/ring", 1, True)
         aside = path.with_name(f"{path.stem}.aside-{number}.json")
         assert aside.read_bytes() == text and words in kept.said[-1] and aside.name in repr(kept)
+        assert len(kept.said) == 1                                                           # no longer "will be"
         assert len(Progress(path).entries) == 1
 
 
@@ -157,7 +158,7 @@ def test_a_lock_that_is_held_is_said_and_nothing_waits_for_ever(tmp_path, monkey
         kept.note("1/ring", 1, True)
         assert len(kept.entries) == 2 and len(kept.said) == 1 and "in use by another program" in kept.said[0]
     kept.note("1/ring", 1, True)
-    assert len(Progress(path).entries) == 3
+    assert len(Progress(path).entries) == 3 and kept.said == []
 
 
 def test_notebooks_at_once_lose_nothing(tmp_path):
@@ -204,6 +205,56 @@ def test_where_it_is_kept(monkeypatch, tmp_path):
     assert usual_place() == tmp_path / "x.json"
     monkeypatch.delenv(VARIABLE)
     assert usual_place() == Path.home() / "dagkit-progress.json"
+
+
+def test_without_a_home_answers_are_kept_in_memory_and_that_is_said(monkeypatch):
+    def nobody(*_):
+        raise RuntimeError("Could not determine home directory.")
+    monkeypatch.setattr(Path, "home", nobody)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    for named in (None, "~/x.json"):
+        monkeypatch.delenv(VARIABLE, raising=False) if named is None else monkeypatch.setenv(VARIABLE, named)
+        kept = dk.practice.progress()
+        kept.note("1/ring", 1, True)
+        assert len(kept.entries) == 1 and kept.path is None and "No home directory is known here" in repr(kept)
+    with pytest.raises(dk.DagkitError, match="begins with a home directory that is not known. Write the whole path"):
+        kept.move("~/x.json")
+
+
+def test_a_tilde_is_the_home_directory(monkeypatch, tmp_path):
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    Progress("~/x.json").note("1/ring", 1, True)
+    assert (tmp_path / "x.json").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and modes as POSIX has them")
+def test_a_link_stays_a_link_and_a_mode_stays_a_mode(tmp_path):
+    there, link = tmp_path / "disk" / "p.json", tmp_path / "p.json"
+    link.symlink_to(there)                                    # nothing is there yet
+    Progress(link).note("1/ring", 1, True)
+    there.chmod(0o644)
+    Progress(link).note("1/ring", 1, True)
+    assert link.is_symlink() and len(Progress(there).entries) == 2 and there.stat().st_mode & 0o777 == 0o644
+    there.write_bytes(there.read_bytes()[:-9])
+    Progress(link).note("1/ring", 1, True)
+    assert link.is_symlink() and (there.parent / "p.aside-1.json").exists() and len(Progress(link).entries) == 1
+    with locked(there, 0), pytest.raises(dk.DagkitError), locked(link, 0):                    # one lock for both names
+        pass
+    Progress(link).delete()
+    assert not there.exists() and Progress(link).entries == []
+
+
+def test_what_a_killed_writer_left_is_swept(tmp_path):
+    """Killed between writing and replacing; files of other names are nobody's leftovers."""
+    code = ("import os, sys; from pathlib import Path; from dagkit.practice.progress_file import write_whole\n"
+            "os.replace = lambda *_: os._exit(9)\nwrite_whole(Path(sys.argv[1]), {})")
+    path, mine = tmp_path / "p.json", tmp_path / ".p.json.backup12"
+    assert subprocess.run([sys.executable, "-c", code, str(path)], cwd=ROOT, check=False).returncode == 9
+    mine.write_text("")
+    assert len([*tmp_path.iterdir()]) == 2
+    Progress(path).note("1/ring", 1, True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".p.json.backup12", "p.json", "p.json.lock"]
 
 
 def test_entries_are_strict():

@@ -61,16 +61,21 @@ class Actor:
         except queue.Empty:
             raise DagkitError(f"claims: process {self.number} said nothing for {patience:g} s; the database may be "
                               "overloaded. Try again.") from None
-        said: dict[str, Any] = json.loads(line) if line else {"at": "its end", "error": self._last_words()}
+        if not line:
+            raise DagkitError(f"claims: process {self.number} ended before it reached '{expected}': "
+                              f"{shown(self._last_words(), 300)}. Try again.")
+        said: dict[str, Any] = json.loads(line)
         if said["at"] != expected:
             raise DagkitError(f"claims: process {self.number} was to reach '{expected}' and is at '{said['at']}': "
                               f"{shown(said.get('error', 'no reason given'), 300)}. Try again.")
         return said
 
     def _last_words(self) -> str:
+        """The sentence of its last error, without what the driver adds on lines of their own."""
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "it ended without a word"
+        found = next((line for line in reversed(lines) if line and not line[0].isspace()), "it ended without a word")
+        return found.removeprefix("dagkit.errors.DagkitError: claims: ").rstrip(".?")
 
     def kill(self) -> None:
         """SIGKILL: no clean-up, no last word."""

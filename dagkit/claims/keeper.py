@@ -27,9 +27,10 @@ LONGEST_SOCKET = 100
 SETTINGS = {
     "listen_addresses": "", "port": "5432", "fsync": "off", "full_page_writes": "off", "synchronous_commit": "off",
     "shared_buffers": "32MB", "max_connections": "60", "autovacuum": "off", "jit": "off", "logging_collector": "off",
+    "dynamic_shared_memory_type": "mmap",
 }
 """The data live as long as an experiment, so nothing is ever forced to disk. No port is opened; the number only names
-the socket, whatever PGPORT says."""
+the socket, whatever PGPORT says. Memory to be shared on demand is a file in the folder too, and goes with it."""
 
 
 def lowly() -> dict[str, Any]:
@@ -79,6 +80,21 @@ def sweep(parent: Path) -> None:
                 shutil.rmtree(old, ignore_errors=True)
         except OSError:                                     # in use, somebody else's, or just being made
             continue
+
+
+def forget_memory(state: Path) -> None:
+    """Give back the few bytes of shared memory by which a server keeps a second one out of its folder.
+
+    It does so itself, and removes this file, unless it was killed. Line 7 holds the memory's key and number; if both
+    still belong together, it is this server's.
+    """
+    try:
+        key, number = map(int, state.read_text().splitlines()[6].split())
+        system = ctypes.CDLL(None)
+        if system.shmget(ctypes.c_int(key), ctypes.c_size_t(0), 0) == number:
+            system.shmctl(number, 0, None)                  # IPC_RMID
+    except (OSError, ValueError, IndexError, AttributeError):
+        pass                                                # removed already, or never made
 
 
 class Embedded:
@@ -156,6 +172,7 @@ class Embedded:
             except subprocess.TimeoutExpired:
                 self.server.kill()
                 self.server.wait()
+        forget_memory(self.home / "data" / "postmaster.pid")
         shutil.rmtree(self.home, ignore_errors=True)
         self.lock.close()
 

@@ -64,7 +64,7 @@ class Server:
     """A running database. ``dsn``: how to reach it. ``schema``: where the experiments keep their tables."""
 
     def __init__(self, url: str | None = None):
-        given = url or os.environ.get(VARIABLE)
+        given = os.environ.get(VARIABLE) or None if url is None else url
         if problem() and (given is None or find_spec("psycopg") is None):
             raise DagkitError(f"claims: {problem()}.")
         text("claims", "url", given, none=True)
@@ -132,9 +132,16 @@ def _advice(kind: str) -> str:
 
 
 def connect(dsn: str, schema: str) -> Any:
-    """A connection (psycopg) in autocommit. Its name lets the keeper end it, should its process hang."""
+    """A connection (psycopg) in autocommit. Its name lets the keeper end it, should its process hang.
+
+    Raises DagkitError if the database does not answer, for example because somebody stopped it.
+    """
     import psycopg
-    db = psycopg.connect(dsn, autocommit=True, application_name=schema, connect_timeout=10)
+    try:
+        db = psycopg.connect(dsn, autocommit=True, application_name=schema, connect_timeout=10)
+    except psycopg.OperationalError as error:
+        why = address.masked(str(error).partition("\n")[0].rstrip("."), dsn)
+        raise DagkitError(f"claims: the database does not answer ({why}). Start another with claims.start().") from None
     db.execute(f"SET search_path = {schema}")
     db.execute("SET synchronous_commit = off")              # the experiments are about locks, not about the disk
     return db

@@ -30,6 +30,7 @@ from .progress_file import (
     is_moment,
     locked,
     look,
+    real,
     set_aside,
     write_whole,
 )
@@ -38,6 +39,8 @@ VARIABLE = "DAGKIT_PROGRESS"
 SURE = ("", "a guess", "fairly sure", "certain")
 WAIT = 5.0
 """Seconds to wait for another program that writes the same file."""
+_WILL_BE = "With your next answer it is set aside under another name."
+_IN_USE = "Answers are kept in memory, and written as soon as it is free."
 
 
 def now() -> str:
@@ -56,7 +59,11 @@ def usual_place() -> Path | None:
 def _place(path: Any) -> Path:
     if not isinstance(path, (str, Path)) or not str(path):
         raise DagkitError(f"progress: path must be the name of a file, not {quoted(path)}. Put it in quotes.")
-    return Path(path)
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:                          # "~" where no home is known
+        raise DagkitError(f"progress: '{shown(path, 200)}' begins with a home directory that is not known. "
+                          "Write the whole path.") from error
 
 
 class Progress:
@@ -150,7 +157,7 @@ class Progress:
             with locked(source, self._wait):
                 found = look(source)
                 if not found.trouble and set(found.entries) <= set(moved):
-                    source.unlink(missing_ok=True)
+                    real(source).unlink(missing_ok=True)
                     return
         except (Busy, OSError):
             pass
@@ -162,7 +169,7 @@ class Progress:
             self._ours(self.path)
             try:
                 with locked(self.path, self._wait):
-                    self.path.unlink(missing_ok=True)
+                    real(self.path).unlink(missing_ok=True)
             except (Busy, OSError) as error:
                 why = shown(getattr(error, "strerror", None) or error)
                 raise DagkitError(f"progress: {shown(self.path, 200)} cannot be removed: {why}. Delete it by "
@@ -197,23 +204,23 @@ class Progress:
             self._only_memory(f"{error}; it was left as it is")
             return {}
         if found.trouble:
-            self._say(f"{shown(self.path, 200)} {found.trouble}. With your next answer it is set aside under another name.")
+            self._say(f"{shown(self.path, 200)} {found.trouble}. {_WILL_BE}")
         return found.entries
 
     def _save(self) -> None:
         try:
             if self.path is not None and look(self.path):
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+                real(self.path).parent.mkdir(parents=True, exist_ok=True)
                 with locked(self.path, self._wait):
                     self._join(self.path)
                 self._own.clear()
                 self._wait = WAIT
+                self.said[:] = [said for said in self.said if not said.endswith((_WILL_BE, _IN_USE))]
         except NotOurs as error:
             self._only_memory(f"{error}; it was left as it is")
         except Busy:
             self._wait = 0.0                               # said once, waited for once; each answer tries again
-            self._say(f"{shown(self.path, 200)} is in use by another program for {WAIT:g} s. Answers are kept in memory, "
-                      "and written as soon as it is free.")
+            self._say(f"{shown(self.path, 200)} is in use by another program for {WAIT:g} s. {_IN_USE}")
         except OSError as error:
             self._only_memory(f"could not be written: {error.strerror}")
 
@@ -229,7 +236,15 @@ class Progress:
 def progress() -> Progress:
     """Your progress so far, from its usual place.
 
+    Where no home directory is known, it is kept in memory, and says so.
+
     >>> Progress(None)                                     # what it is with DAGKIT_PROGRESS=off
     Progress: 0 answers, kept nowhere.
     """
-    return Progress(usual_place())
+    try:
+        return Progress(usual_place())
+    except (RuntimeError, DagkitError):
+        made = Progress(None)
+        made._say("No home directory is known here. Answers are kept until this notebook closes; name a file in "
+                  f"{VARIABLE}, or off.")
+        return made

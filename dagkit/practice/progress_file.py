@@ -25,6 +25,7 @@ FIELDS = {"key": str, "item": str, "lesson": int, "at": str, "right": bool, "sur
 LAST_LESSON, YEARS = 999, range(1970, 3000)
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 _MARKER = re.compile(rb'\s*\{[^\[]*"format"\s*:\s*"dagkit-progress"')
+_PART = ".dagkit-part"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -118,24 +119,40 @@ def in_order(entries: Entries) -> list[dict[str, Any]]:
     return sorted(entries.values(), key=lambda entry: (entry["at"], entry["key"]))
 
 
+def real(path: Path) -> Path:
+    """The file itself, where a link to it was named: it is what is written, locked, set aside and removed."""
+    return Path(os.path.realpath(path))
+
+
 def write_whole(path: Path, entries: Entries) -> None:
-    """Replace a file at once: a crash leaves the old one or the new one, never half of it."""
+    """Replace a file at once: a crash leaves the old one or the new one, never half of it. Call it under the lock."""
     text = json.dumps({"format": FORMAT, "version": VERSION, "answers": in_order(entries)}, indent=1) + "\n"
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    path = real(path)
+    _sweep(path)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_PART)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
             out.write(text)
             out.flush()
             os.fsync(out.fileno())
+        if path.exists():
+            os.chmod(name, stat.S_IMODE(path.stat().st_mode))
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
 
 
+def _sweep(path: Path) -> None:
+    """Remove what writers left that were killed in the middle: whoever has the lock is the only one now."""
+    for left in path.parent.iterdir():
+        if left.name.startswith(f".{path.name}.") and left.name.endswith(_PART):
+            left.unlink(missing_ok=True)
+
+
 def set_aside(path: Path) -> Path:
     """Keep a file under another name, never over an earlier one. Call it under the lock."""
-    number = 1
+    path, number = real(path), 1
     while (aside := path.with_name(f"{path.stem}.aside-{number}{path.suffix}")).exists():
         number += 1
     os.replace(path, aside)
@@ -148,6 +165,7 @@ def locked(path: Path, wait: float) -> Iterator[None]:
 
     The system lets go of the lock when a process dies.
     """
+    path = real(path)
     with open(path.with_name(path.name + ".lock"), "a+b") as handle:
         end = time.monotonic() + wait
         while not _got(handle):

@@ -99,7 +99,14 @@ def _plain_items(value: Any) -> list[Any]:
 
 
 def _best(pick: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *values: pick(_plain_items(values[0] if len(values) == 1 else list(values)))
+    """``min`` and ``max``, of texts or of numbers."""
+
+    def made(apply: Apply, *values: Any, key: Any = None) -> Any:
+        found = items(values[0]) if len(values) == 1 else list(values)
+        keys = _plain_items(found if key is None else [apply(key, [item]) for item in found])
+        return found[pick(range(len(found)), key=keys.__getitem__)]
+
+    return made
 
 
 def _sum(values: Any, start: Any = 0) -> Any:
@@ -117,6 +124,22 @@ def _product(*values: Any, repeat: int = 1) -> Any:
     if not columns or math.prod(map(len, columns)) > MAX_ITEMS:
         return UNKNOWN
     return [Fixed(row) for row in itertools.product(*columns)]
+
+
+def _chosen(kind: Callable[..., Any]) -> Callable[[Any, int], Any]:
+    """``combinations`` and ``permutations``."""
+
+    def made(values: Any, size: int) -> Any:
+        found = items(values)
+        if type(size) is not int or not 0 <= size <= 5 or len(found) ** size > MAX_ITEMS * 10:
+            return UNKNOWN
+        return [Fixed(row) for row in kind(found, size)]
+
+    return made
+
+
+def _longest(*values: Any, fillvalue: Any = None) -> list[Any]:
+    return [Fixed(row) for row in itertools.zip_longest(*map(items, values), fillvalue=fillvalue)]
 
 
 def _end_to_end(*values: Any) -> Any:
@@ -151,6 +174,8 @@ WITH_FUNCTION: dict[str, Callable[..., Any]] = {
     "sorted": _sort,
     "reduce": _reduce,
     "filter": _filter,
+    "min": _best(min),
+    "max": _best(max),
     "map": lambda apply, function, *values: [apply(function, row) for row in _zip(*values)],
 }
 """Those that are given a function of the file."""
@@ -170,14 +195,17 @@ PLAIN_CALLS: dict[str, Callable[..., Any]] = {
     "zip": _zip,
     "pairwise": lambda value: [Fixed(row) for row in itertools.pairwise(items(value))],
     "product": _product,
+    "zip_longest": _longest,
+    "combinations": _chosen(itertools.combinations),
+    "permutations": _chosen(itertools.permutations),
     "dict": _dict,
+    "OrderedDict": _dict,
+    "deque": _some,
     "int": _number(int),
     "float": _number(float),
     "bool": _bool,
     "any": _some_true(True),
     "all": _some_true(False),
-    "min": _best(min),
-    "max": _best(max),
     "sum": _sum,
     "abs": lambda value: abs(value) if type(value) in (int, float) else UNKNOWN,
     "end_to_end": _end_to_end,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from .airflow_builtins import PLAIN_CALLS, WITH_FUNCTION, plain_call
 from .airflow_eval import Reader
-from .airflow_flow import makes_tasks
+from .airflow_flow import HARMLESS, makes_tasks
 from .airflow_methods import LOST
-from .airflow_model import MORE, UNKNOWN, DagModel, Label, Node, nodes_of
+from .airflow_model import MORE, UNKNOWN, DagModel, Label, Node, Ref, nodes_of
+from .airflow_plain import Default
 from .airflow_scope import Bound, Function, Name
 from .airflow_tasks import (
     Partial,
@@ -78,7 +80,11 @@ def call(
 def _lost(reader: Reader, node: Any, function: Any, handed: list[Any]) -> None:
     """Say what is handed to a call that is not followed: tasks, or functions that make some."""
     name = function.last if isinstance(function, Name) else "something"
-    if any(nodes_of(handed, "left")):
+    if name in HARMLESS:
+        return
+    if any(isinstance(one, DagModel) for one in handed):
+        reader.unseen(node, f"a Dag is handed to {name}, which cannot be followed")
+    elif any(nodes_of(handed, "left")):
         reader.unseen(node, f"tasks are handed to {name}, which cannot be followed")
     elif any(isinstance(one, Function) and makes_tasks(one.node, one) for one in handed):
         reader.unseen(node, f"a function that makes tasks is handed to {name}, which cannot be followed")
@@ -124,13 +130,13 @@ def _decorated(reader: Reader, node: Any, name: Name, args: list[Any], given: di
         return UNKNOWN
     last = name.last
     if last in ("dag", "task_group"):
-        return Function(function.node, function.scope, last, given)
+        return replace(function, kind=last, given=given)
     if last == "asset":
         return _make_asset(reader, node, function, given)
     if last in ("setup", "teardown"):
         given = {**given, f"is_{last}": True}
     operator = "task" if last in ("setup", "teardown") else f"task.{last}".replace("task.task", "task")
-    return Function(function.node, function.scope, "task", {**function.given, **given}, operator)
+    return replace(function, kind="task", given={**function.given, **given}, operator=operator)
 
 
 def _make_dag(reader: Reader, node: Any, name: Name, args: list[Any], given: dict[str, Any]) -> Any:
@@ -199,6 +205,30 @@ def _asset_name(reader: Reader, node: Any, name: Name, args: list[Any], given: d
     return given.get("name", args[0] if args else UNKNOWN)
 
 
+def _value_of(reader: Reader, node: Any, name: Name, args: list[Any], given: dict[str, Any]) -> Any:
+    """``XComArg(task)``: what the task returns."""
+    found = given.get("operator", args[0] if args else UNKNOWN)
+    return Ref(found.node, data=True) if isinstance(found, Ref) else LOST
+
+
+def _default_dict(reader: Reader, node: Any, name: Name, args: list[Any], given: dict[str, Any]) -> Any:
+    made = Default(args[1] if len(args) > 1 and isinstance(args[1], dict) else given)
+    made.make = args[0] if args else UNKNOWN
+    return made if len(args) < 2 or isinstance(args[1], dict) else UNKNOWN
+
+
+def _getattr(reader: Reader, node: Any, name: Name, args: list[Any], given: dict[str, Any]) -> Any:
+    known = len(args) == 2 and isinstance(args[1], str)
+    return reader.attribute(*args) if known else UNKNOWN
+
+
+def _setattr(reader: Reader, node: Any, name: Name, args: list[Any], given: dict[str, Any]) -> Any:
+    if len(args) == 3 and isinstance(args[1], str):
+        return reader.set_attribute(*args)
+    reader.unseen(node, "setattr() of something only known at run time")
+    return None
+
+
 _NAMED: dict[str, Callable[..., Any]] = {
     "DAG": _make_dag,
     "TaskGroup": _make_group,
@@ -209,6 +239,10 @@ _NAMED: dict[str, Callable[..., Any]] = {
     "duration": _span,
     "Label": lambda *_: Label(),
     "Asset": _asset_name,
+    "XComArg": _value_of,
+    "defaultdict": _default_dict,
+    "getattr": _getattr,
+    "setattr": _setattr,
 }
 
 

@@ -113,7 +113,7 @@ class Choices(Expressions):
         trying = isinstance(node, ast.Try)  # then the first side is what happens anyway
         if any(matters(part) for side in sides[1 if trying else 0 :] for part in side):
             self.both(node, what)
-        ends, jumps = self.follow_sides(sides, scope)
+        ends, jumps = self.follow_sides(sides, scope, trying)
         if not ends:
             jump, returned = joint(jumps)
             self.returned(returned)
@@ -124,9 +124,12 @@ class Choices(Expressions):
             self.unseen(node, f"what '{name}' stands for is only known at run time; one of its meanings was taken")
 
     def follow_sides(
-        self, sides: Sequence[list[ast.stmt]], scope: Scope
+        self, sides: Sequence[list[ast.stmt]], scope: Scope, trying: bool
     ) -> tuple[list[dict[str, Any]], list[Jump]]:
-        """The names at the end of each side, and the jumps of those that do not reach their end."""
+        """The names at the end of each side, and the jumps of those that do not reach their end.
+
+        trying: the first side is a ``try``, and the others are where it may go from anywhere inside.
+        """
         before = scope.values
         ends: list[dict[str, Any]] = []
         jumps: list[Jump] = []
@@ -138,6 +141,8 @@ class Choices(Expressions):
                 ends.append(scope.values)
             except Jump as jump:
                 jumps.append(jump)
+            if trying and len(ends) + len(jumps) == 1:
+                before = merged([before, scope.values])[0]
         return ends, jumps
 
     def returned(self, values: list[Any]) -> None:

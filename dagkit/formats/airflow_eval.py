@@ -12,8 +12,9 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
+from ..errors import shown
 from .airflow_choices import Choices, Frame
-from .airflow_flow import Raised, Return, either, has_yield, last_name, makes_tasks, matters
+from .airflow_flow import HARMLESS, Raised, Return, either, has_yield, last_name, makes_tasks, matters
 from .airflow_methods import LOST, drop
 from .airflow_model import UNKNOWN, DagModel, Group, Node, Ref, TooMuch
 from .airflow_plain import Fixed
@@ -40,7 +41,13 @@ class Reader(Choices):
     # ---- statements ----------------------------------------------------------------------------------------
 
     def do_Expr(self, node: ast.Expr, scope: Scope) -> None:
-        self.value(node.value, scope)
+        said = self.said
+        made = self.value(node.value, scope)
+        if not isinstance(node.value, ast.Call) or made is not UNKNOWN or self.said > said:
+            return
+        name = last_name(node.value.func)
+        if name == "exec" or self.dag_stack and name and name not in HARMLESS:
+            self.unseen(node, f"{shown(name)}() cannot be followed; tasks it may make are not seen")
 
     def do_Import(self, node: ast.Import, scope: Scope) -> None:
         for alias in node.names:
@@ -96,7 +103,7 @@ class Reader(Choices):
         self.value(node.test, scope)
 
     def do_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
-        made: Any = Function(node, scope)
+        made: Any = Function(node, scope, defaults=self.defaults(node, scope))
         for decorator in reversed(node.decorator_list):
             made = self.decorated(node, self.value(decorator, scope), made)
         scope.set(node.name, made)
@@ -212,11 +219,7 @@ class Reader(Choices):
         spec = function.node.args
         names = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
         made: dict[str, Any] = dict.fromkeys([*names, *(arg.arg for arg in spec.kwonlyargs)], UNKNOWN)
-        for name, default in zip(reversed(names), reversed(spec.defaults), strict=False):
-            made[name] = self.value(default, function.scope)
-        for arg, default_or_none in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
-            if default_or_none is not None:
-                made[arg.arg] = self.value(default_or_none, function.scope)
+        made.update(function.defaults)
         made.update(zip(names, args, strict=False))
         extra = {name: value for name, value in given.items() if name not in made}
         made.update({name: value for name, value in given.items() if name in made})

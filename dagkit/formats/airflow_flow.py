@@ -15,10 +15,10 @@ from .airflow_model import UNKNOWN, Group, Ref, parts_of
 from .airflow_plain import same
 from .airflow_scope import Function, Name, is_plain
 
-_HARMLESS = frozenset(  # calls that say or compute something and leave a Dag as it is
+HARMLESS = frozenset(  # calls that say or compute something and leave a Dag as it is
     "print debug info warning warn error exception critical log getenv get int str float bool len lower upper strip split "
     "join format replace startswith endswith keys values items range sorted list dict set tuple timedelta datetime now "
-    "isinstance getattr hasattr getLogger getattr exists Path loads".split()
+    "isinstance getattr hasattr getLogger getattr exists Path loads test cli sleep seed".split()
 )
 _MAKERS = frozenset({"DAG", "dag", "TaskGroup", "task_group", "chain", "chain_linear", "cross_downstream"})
 _ENDS = ("Operator", "Sensor")
@@ -124,7 +124,7 @@ def matters(*nodes: ast.AST) -> bool:
             return True
         if isinstance(part, (ast.Attribute, ast.Subscript)) and not isinstance(part.ctx, ast.Load):
             return True
-        if isinstance(part, ast.Call) and last_name(part.func) not in _HARMLESS:
+        if isinstance(part, ast.Call) and last_name(part.func) not in HARMLESS:
             return True
     return False
 

@@ -142,6 +142,7 @@ _LIST: dict[str, Callable[..., Any]] = {
     "remove": _without,
     "pop": _take,
     "popleft": lambda owner: _take(owner, 0),
+    "appendleft": lambda owner, item: _insert(owner, 0, item),
     "clear": lambda owner: owner.clear(),
     "reverse": lambda owner: owner.reverse(),
     "copy": lambda owner: type(owner)(owner),

@@ -26,6 +26,12 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv,
     ast.Mod: operator.mod,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.Pow: operator.pow,
 }
 
 _ORDER: dict[type, Callable[[Any, Any], Any]] = {
@@ -45,6 +51,12 @@ _CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii
 
 class Fixed(list[Any]):
     """A tuple of the file; it is read like a list, but ``"%s-%s" % it`` tells them apart."""
+
+
+class Default(dict[Any, Any]):
+    """``defaultdict(list)``. make: what is called for a key that is missing."""
+
+    make: Any = None
 
 
 def items_of(value: Any) -> list[Any] | None:
@@ -134,11 +146,13 @@ def computed(op: ast.operator, left: Any, right: Any) -> Any:
         return UNKNOWN
     if any(isinstance(value, int) and abs(value) > _BIG for value in (left, right)):
         return UNKNOWN
+    if isinstance(op, (ast.Pow, ast.LShift)) and not (type(right) is int and 0 <= right <= 64):
+        return UNKNOWN
     try:
         made = function(left, right)
     except (TypeError, ValueError, ArithmeticError):
         return UNKNOWN
-    return short(made) if isinstance(made, str) else made
+    return short(made) if isinstance(made, str) else made if is_plain(made) else UNKNOWN
 
 
 def _of_lists(op: ast.operator, left: list[Any], right: list[Any]) -> Any:
@@ -149,6 +163,9 @@ def _of_lists(op: ast.operator, left: list[Any], right: list[Any]) -> Any:
         return type(left)([*left, *right])
     if isinstance(op, ast.BitOr):
         return unique([*left, *right])
+    if isinstance(op, ast.BitXor):
+        ends = [_of_lists(ast.Sub(), left, right), _of_lists(ast.Sub(), right, left)]
+        return UNKNOWN if UNKNOWN in ends else [*ends[0], *ends[1]]
     if isinstance(op, (ast.Sub, ast.BitAnd)):
         answers = [contains(item, right) for item in left]
         keep = isinstance(op, ast.BitAnd)

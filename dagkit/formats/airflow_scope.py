@@ -28,6 +28,7 @@ class Function:
     given: dict[str, Any] = field(default_factory=dict)
     operator: str = ""
     called: bool = False
+    defaults: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

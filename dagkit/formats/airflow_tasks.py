@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from ..errors import shown
@@ -22,7 +23,7 @@ from .airflow_model import (
     relate,
 )
 from .airflow_plain import is_open
-from .airflow_scope import Bound, Function, Name
+from .airflow_scope import Bound, Function, Name, is_plain
 
 
 class Partial:
@@ -175,7 +176,7 @@ def _dag_body(
     held, reader.group_stack = reader.group_stack, []
     reader.dag_stack.append(model)
     try:
-        reader.follow(function, args, given)
+        reader.follow(replace(function, defaults={}), [], {})  # its arguments are parameters of a run
     finally:
         reader.dag_stack.pop()
         reader.group_stack = held
@@ -190,6 +191,8 @@ def method(reader: Reader, node: Any, bound: Bound, args: list[Any], given: dict
         return owner.make({}, given if name == "expand" else {"kwargs": args[0] if args else UNKNOWN})
     if isinstance(owner, (Ref, Group)):
         return _task_method(reader, node, owner, name, args, given)
+    if isinstance(owner, DagModel) and name == "get_task" and is_plain(args[0] if args else UNKNOWN):
+        return Ref(owner.nodes[args[0]]) if args[0] in owner.nodes else UNKNOWN
     made = value_method(owner, name, args, given, lambda function, more: reader.calls(reader, node, function, more, {}))
     if made is LOST:
         kind = "dictionary" if isinstance(owner, dict) else "list"
@@ -204,9 +207,7 @@ def _function_method(
 ) -> Any:
     function.called = True
     if name == "override":
-        return Function(
-            function.node, function.scope, function.kind, {**function.given, **given}, function.operator
-        )
+        return replace(function, given={**function.given, **given})
     if function.kind == "task" and name == "partial":
         return Partial(lambda more, expand: _task(reader, node, function, {**given, **expand}, expand), given)
     if function.kind == "task" and name in ("expand", "expand_kwargs"):

@@ -7,100 +7,18 @@ evaluated by Python itself.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from .airflow_flow import either, matters
-from .airflow_model import MORE, UNKNOWN, DagModel, Group, Hidden, Label, Path, Ref, TooMuch, Unknown, parts_of, relate
+from .airflow_model import MORE, UNKNOWN, Hidden, Label, Unknown, parts_of, relate
+from .airflow_places import Places
 from .airflow_plain import Fixed, compared, computed, items_of, short, text_of, truth, unique
 from .airflow_scope import Bound, Function, Name, Scope, is_plain
 
-MAX_STEPS = 500_000
 
-
-_ENUMS = ("TriggerRule", "WeightRule")  # TriggerRule.ALL_DONE is the text "all_done"
-
-
-class Expressions:
-    """The expression half of a reader of Python; ``airflow_eval.Reader`` adds statements.
-
-    calls: what a call means (see ``airflow_calls``). note: takes a sentence for the report.
-    """
-
-    def __init__(self, calls: Any, note: Callable[[str], None]):
-        self.calls, self.note = calls, note
-        self.steps, self.choices = 0, 0
-        self.path: Path = ()
-
-    def step(self, count: int = 1) -> None:
-        """Count work, and stop where it is too much."""
-        self.steps += count
-        if self.steps > MAX_STEPS:
-            raise TooMuch(f"more than {MAX_STEPS} steps to follow")
-
-    def unseen(self, node: ast.AST, what: str) -> None:
-        """Report what hides a task, with its line."""
-        self.note(f"Line {getattr(node, 'lineno', 0)}: {what}.")
-
-    def both(self, node: ast.AST, what: str) -> None:
-        """Report a choice that only running the file could make."""
-        sides = "all" if isinstance(node, ast.Match) else "both"
-        self.unseen(node, f"{what} on something only known at run time; {sides} sides were read")
-
-    def sides(self, parts: Iterable[Any]) -> Iterator[Any]:
-        """The sides of a choice one by one; what is made meanwhile knows on which side it is."""
-        before = self.path
-        self.choices += 1
-        choice = self.choices
-        try:
-            for number, part in enumerate(parts):
-                self.path = (*before, (choice, number))
-                yield part
-        finally:
-            self.path = before
-
-    def assign(self, target: ast.expr, value: Any, scope: Scope) -> None:
-        if isinstance(target, ast.Name):
-            scope.set(target.id, value)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            self.assign_each(target.elts, value, scope)
-        elif isinstance(target, ast.Attribute):  # task.trigger_rule = ...
-            changed = self.value(target.value, scope)
-            if isinstance(changed, Ref):
-                changed.node.given[target.attr] = value
-        elif isinstance(target, ast.Subscript):
-            owner, key = self.value(target.value, scope), self.key(target.slice, scope)
-            if isinstance(owner, dict):
-                owner[key] = value
-            elif isinstance(owner, list) and type(key) is int and -len(owner) <= key < len(owner):
-                owner[key] = value
-            elif isinstance(owner, list):
-                self.unseen(target, "a change of a list that cannot be followed")
-
-    def assign_each(self, targets: list[ast.expr], value: Any, scope: Scope) -> None:
-        """``a, *rest, z = value``."""
-        parts: list[Any] | None = items_of(value)
-        star = next((n for n, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
-        if parts is not None and star is not None and len(parts) >= len(targets) - 1:
-            end = len(parts) - (len(targets) - 1 - star)
-            parts = [*parts[:star], parts[star:end], *parts[end:]]
-        if parts is None or len(parts) != len(targets) or MORE in parts:
-            parts = [value if isinstance(value, Ref) else UNKNOWN] * len(targets)
-        for target, part in zip(targets, parts, strict=True):
-            self.assign(target.value if isinstance(target, ast.Starred) else target, part, scope)
-
-    def key(self, node: ast.expr, scope: Scope) -> Any:
-        """A key of a dictionary or place in a list; one that is not known is ``Hidden``."""
-        found = self.value(node, scope)
-        if isinstance(found, Fixed) and all(is_plain(part) for part in found):
-            return tuple(found)
-        return found if is_plain(found) or isinstance(found, slice) else Hidden()
-
-    def spread(self, value: Any) -> list[Any]:
-        """``*value`` in a list."""
-        items = items_of(value)
-        self.step(1 + len(items or ()) // 100)
-        return [MORE] if items is None else items
+class Expressions(Places):
+    """The expression half of a reader of Python; ``airflow_eval.Reader`` adds statements."""
 
     def value(self, node: ast.expr, scope: Scope) -> Any:
         """The value of an expression, UNKNOWN if it cannot be told."""
@@ -159,11 +77,6 @@ class Expressions:
     def at_Await(self, node: ast.Await, scope: Scope) -> Any:
         return self.value(node.value, scope)
 
-    def at_Slice(self, node: ast.Slice, scope: Scope) -> Any:
-        ends = [None if end is None else self.value(end, scope) for end in (node.lower, node.upper, node.step)]
-        known = all(end is None or type(end) is int for end in ends) and ends[2] != 0
-        return slice(*ends) if known else UNKNOWN
-
     def at_BinOp(self, node: ast.BinOp, scope: Scope) -> Any:
         chain = []
         spine: ast.expr = node
@@ -176,7 +89,7 @@ class Expressions:
         return left
 
     def binary(self, node: Any, op: ast.operator, left: Any, right: Any) -> Any:
-        if isinstance(op, (ast.RShift, ast.LShift)):
+        if isinstance(op, (ast.RShift, ast.LShift)) and not (type(left) is int and type(right) is int):
             return self.arrows(node, op, left, right)
         if isinstance(op, ast.BitOr) and (isinstance(left, dict) or isinstance(right, dict)):
             left, right = ({Hidden(): UNKNOWN} if isinstance(side, (Unknown, Name)) else side for side in (left, right))
@@ -200,7 +113,11 @@ class Expressions:
         if isinstance(node.op, ast.Not):
             known = truth(value)
             return UNKNOWN if known is None else not known
-        return -value if isinstance(node.op, ast.USub) and isinstance(value, (int, float)) else UNKNOWN
+        if not isinstance(value, (int, float)):
+            return UNKNOWN
+        if isinstance(node.op, ast.Invert):
+            return ~value if isinstance(value, int) else UNKNOWN
+        return -value if isinstance(node.op, ast.USub) else +value
 
     def at_BoolOp(self, node: ast.BoolOp, scope: Scope) -> Any:
         """``a and b``, ``a or b``; behind something unknown the rest may happen, so it is read."""
@@ -237,34 +154,16 @@ class Expressions:
             self.both(node, "an if")
         return either(*[self.value(side, scope) for side in self.sides((node.body, node.orelse))])
 
+    def defaults(self, node: Any, scope: Scope) -> dict[str, Any]:
+        """The defaults of a function's parameters, which are what they are where it is defined."""
+        spec = node.args
+        named = [*spec.posonlyargs, *spec.args]
+        pairs = [*zip(named[len(named) - len(spec.defaults) :], spec.defaults, strict=True)]
+        pairs += [(arg, one) for arg, one in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if one is not None]
+        return {arg.arg: self.value(one, scope) for arg, one in pairs}
+
     def at_Lambda(self, node: ast.Lambda, scope: Scope) -> Any:
-        return Function(node, scope)
-
-    def at_Attribute(self, node: ast.Attribute, scope: Scope) -> Any:
-        owner = self.value(node.value, scope)
-        if isinstance(owner, Name):
-            return node.attr.lower() if owner.last in _ENUMS else Name(f"{owner.dotted}.{node.attr}")
-        if isinstance(owner, Ref) and node.attr == "output":
-            return Ref(owner.node, data=True)
-        if isinstance(owner, Unknown):
-            return UNKNOWN
-        if isinstance(owner, (Ref, DagModel, Group)) and node.attr in ("task_id", "dag_id", "group_id"):
-            return getattr(getattr(owner, "node", owner), node.attr, UNKNOWN)
-        return Bound(owner, node.attr)
-
-    def at_Subscript(self, node: ast.Subscript, scope: Scope) -> Any:
-        owner, key = self.value(node.value, scope), self.key(node.slice, scope)
-        if isinstance(owner, Ref):
-            return owner
-        if isinstance(owner, list) and MORE in owner:
-            return UNKNOWN
-        try:
-            if isinstance(owner, (list, dict, str)):
-                made = owner[key]
-                return Fixed(made) if isinstance(key, slice) and isinstance(owner, Fixed) else made
-        except (KeyError, IndexError, TypeError):
-            pass
-        return UNKNOWN
+        return Function(node, scope, defaults=self.defaults(node, scope))
 
     def at_Call(self, node: ast.Call, scope: Scope) -> Any:
         function = self.value(node.func, scope)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +10,7 @@ from typing import Any
 
 from .airflow_builtins import PLAIN_CALLS, WITH_FUNCTION, plain_call
 from .airflow_eval import Reader
-from .airflow_flow import HARMLESS, makes_tasks
+from .airflow_flow import HARMLESS, last_name, makes_tasks
 from .airflow_methods import LOST
 from .airflow_model import MORE, UNKNOWN, DagModel, Label, Node, Ref, nodes_of
 from .airflow_plain import Default
@@ -79,7 +80,8 @@ def call(
 
 def _lost(reader: Reader, node: Any, function: Any, handed: list[Any]) -> None:
     """Say what is handed to a call that is not followed: tasks, or functions that make some."""
-    name = function.last if isinstance(function, Name) else "something"
+    written = last_name(node.func) if isinstance(node, ast.Call) else ""
+    name = function.last if isinstance(function, Name) else written or "something"
     if name in HARMLESS:
         return
     if any(isinstance(one, DagModel) for one in handed):

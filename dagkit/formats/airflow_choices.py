@@ -10,11 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .airflow_flow import Break, Continue, Jump, Raised, Return, either, joint, matters, merged
+from .airflow_flow import Break, Continue, Jump, Raised, Return, either, joint, last_name, matters, merged
 from .airflow_model import MORE, UNKNOWN
 from .airflow_plain import MAX_ITEMS, items_of, same, truth
-from .airflow_scope import Scope
+from .airflow_scope import Scope, is_plain
 from .airflow_values import Expressions
+
+_KINDS: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool, "dict": dict, "list": list}
 
 
 @dataclass
@@ -111,7 +113,8 @@ class Choices(Expressions):
     def choose(self, node: ast.stmt, what: str, sides: Sequence[list[ast.stmt]], scope: Scope) -> None:
         """Read every side of a choice that only running the file could make."""
         trying = isinstance(node, ast.Try)  # then the first side is what happens anyway
-        if any(matters(part) for side in sides[1 if trying else 0 :] for part in side):
+        told = any(matters(part) for side in sides[1 if trying else 0 :] for part in side)
+        if told:
             self.both(node, what)
         ends, jumps = self.follow_sides(sides, scope, trying)
         if not ends:
@@ -119,7 +122,9 @@ class Choices(Expressions):
             self.returned(returned)
             raise jump
         self.returned([jump.value for jump in jumps if isinstance(jump, Return)])
-        scope.values, unlike = merged(ends)
+        scope.values, unlike, mixed = merged(ends)
+        if mixed and not told:
+            self.both(node, what)
         for name in () if trying else unlike:
             self.unseen(node, f"what '{name}' stands for is only known at run time; one of its meanings was taken")
 
@@ -180,11 +185,28 @@ class Choices(Expressions):
             if pattern.name is not None and known is not False:
                 scope.set(pattern.name, subject)
             return known
+        if isinstance(pattern, (ast.MatchSequence, ast.MatchMapping)) and is_plain(subject):
+            return False
+        if isinstance(pattern, ast.MatchSequence) and isinstance(subject, list) and MORE not in subject:
+            if any(isinstance(one, ast.MatchStar) for one in pattern.patterns):
+                self.unfit(pattern, scope)
+                return None
+            if len(pattern.patterns) != len(subject):
+                return False
+            answers = [self.fits(*pair, scope) for pair in zip(pattern.patterns, subject, strict=True)]
+            return False if False in answers else None if None in answers else True
+        if isinstance(pattern, ast.MatchClass) and not pattern.patterns and not pattern.kwd_patterns:
+            kind = _KINDS.get(last_name(pattern.cls))
+            return isinstance(subject, kind) if kind and (is_plain(subject) or isinstance(subject, (list, dict))) else None
+        self.unfit(pattern, scope)
+        return None
+
+    def unfit(self, pattern: ast.pattern, scope: Scope) -> None:
+        """A pattern that is not compared: what it would set is not known."""
         for part in ast.walk(pattern):
             name = getattr(part, "name", None) or getattr(part, "rest", None)
             if isinstance(name, str):
                 scope.set(name, UNKNOWN)
-        return None
 
     def do_Try(self, node: ast.Try, scope: Scope) -> None:
         """Both what is tried and what is done if it fails; a plain ``raise`` in an except side drops that side."""

@@ -8,6 +8,7 @@ hides a task, a sentence says so with its line. The number of steps is bounded.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
@@ -20,6 +21,7 @@ from .airflow_model import UNKNOWN, DagModel, Group, Node, Ref, TooMuch
 from .airflow_plain import Fixed
 from .airflow_scope import Function, Name, Scope
 
+_HOMES = sys.stdlib_module_names | {"airflow", "pendulum", "requests", "yaml", "dotenv"}  # they make no tasks
 MAX_DEPTH = 40  # calls of the file's own functions inside each other
 
 
@@ -42,12 +44,21 @@ class Reader(Choices):
 
     def do_Expr(self, node: ast.Expr, scope: Scope) -> None:
         said = self.said
-        made = self.value(node.value, scope)
-        if not isinstance(node.value, ast.Call) or made is not UNKNOWN or self.said > said:
+        if self.value(node.value, scope) is UNKNOWN and self.said == said:
+            self.hidden(node.value, scope, alone=True)
+
+    def hidden(self, call: ast.expr, scope: Scope, alone: bool = False) -> None:
+        """Report a call in a Dag that goes elsewhere and may make tasks there. alone: its value is not used."""
+        if not isinstance(call, ast.Call):
             return
-        name = last_name(node.value.func)
-        if name == "exec" or self.dag_stack and name and name not in HARMLESS:
-            self.unseen(node, f"{shown(name)}() cannot be followed; tasks it may make are not seen")
+        name, root = last_name(call.func), call.func
+        while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
+            root = root.func if isinstance(root, ast.Call) else root.value
+        source = scope.get(root.id) if isinstance(root, ast.Name) else UNKNOWN
+        known = isinstance(source, Name) and source.dotted.partition(".")[0] in _HOMES
+        known = known or not alone and (name[:1].isupper() or not isinstance(source, Name))
+        if name == "exec" or self.dag_stack and not known and name not in HARMLESS:
+            self.unseen(call, f"{shown(name) or 'something'}() cannot be followed; tasks it may make are not seen")
 
     def do_Import(self, node: ast.Import, scope: Scope) -> None:
         for alias in node.names:
@@ -59,7 +70,10 @@ class Reader(Choices):
             scope.set(alias.asname or alias.name, Name(f"{node.module or ''}.{alias.name}"))
 
     def do_Assign(self, node: ast.Assign, scope: Scope) -> None:
+        said = self.said
         value = self.value(node.value, scope)
+        if value is UNKNOWN and self.said == said:
+            self.hidden(node.value, scope)
         for target in node.targets:
             self.assign(target, value, scope)
 
@@ -137,6 +151,8 @@ class Reader(Choices):
         opened = []
         for item in node.items:
             value = self.value(item.context_expr, scope)
+            if value is UNKNOWN:
+                self.hidden(item.context_expr, scope)
             opened.append((value, self.enter(value)))
             if item.optional_vars is not None:
                 self.assign(item.optional_vars, value, scope)

@@ -98,17 +98,29 @@ def holds_tasks(value: Any) -> bool:
     return any(isinstance(part, (Ref, Group)) for part in parts_of(value))
 
 
-def merged(ends: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
-    """The names after a choice; and those that stand for different classes or functions, of which one was taken."""
+def merged(ends: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str], bool]:
+    """The names after a choice; those that stand for different classes or functions, of which one was taken; and
+    whether a name stands for other tasks on one side than on another."""
     made: dict[str, Any] = {}
     unlike: list[str] = []
+    mixed = False
     for end in ends:
         for name, value in end.items():
             old = made.get(name, value)
             made[name] = old if old is value else either(old, value)
             if old is not value and isinstance(made[name], (Function, Name)) and not _alike(old, value):
                 unlike.append(name)
-    return made, unlike
+            mixed = mixed or differ(old, value)
+    return made, unlike, mixed or any(
+        holds_tasks(value) and any(name not in end for end in ends) for name, value in made.items()
+    )
+
+
+def differ(left: Any, right: Any) -> bool:
+    """Whether two values stand for different tasks."""
+    if left is right or isinstance(left, Ref) and isinstance(right, Ref) and left.node is right.node:
+        return False
+    return holds_tasks(left) or holds_tasks(right)
 
 
 def _alike(left: Any, right: Any) -> bool:

@@ -73,9 +73,9 @@ class Places:
                 self.unseen(target, "a change of a list that cannot be followed")
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
-        """``task.trigger_rule = ...``"""
-        if isinstance(owner, Ref):
-            owner.node.given[name] = value
+        """``task.trigger_rule = ...``, ``dag.max_active_tasks = ...``"""
+        if isinstance(owner, (Ref, DagModel)):
+            (owner.node if isinstance(owner, Ref) else owner).given[name] = value
 
     def assign_each(self, targets: list[ast.expr], value: Any, scope: Scope) -> None:
         """``a, *rest, z = value``."""
@@ -122,6 +122,11 @@ class Places:
         if isinstance(owner, DagModel) and name in ("tasks", "task_ids", "task_dict"):
             made = {task_id: Ref(node) for task_id, node in owner.nodes.items()}
             return made if name == "task_dict" else list(made.values() if name == "tasks" else made)
+        if isinstance(owner, DagModel) and name == "default_args":
+            return owner.given.setdefault(name, {})
+        known = owner.given if isinstance(owner, (DagModel, Group)) else owner.node.given if isinstance(owner, Ref) else {}
+        if name in known:
+            return known[name]
         return owner.name if isinstance(owner, Function) and name == "__name__" else Bound(owner, name)
 
     def at_Subscript(self, node: ast.Subscript, scope: Scope) -> Any:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
-from .airflow_flow import either, matters
+from .airflow_flow import differ, either, matters
 from .airflow_model import MORE, UNKNOWN, Hidden, Label, Unknown, parts_of, relate
 from .airflow_places import Places
 from .airflow_plain import Fixed, compared, computed, items_of, short, text_of, truth, unique
@@ -127,16 +128,15 @@ class Expressions(Places):
             if known is not None and known == isinstance(node.op, ast.Or):
                 break
             if known is None:
-                if any(matters(later) for later in node.values[number:]):
-                    self.both(node, "an 'and' or 'or'")
-                return self.perhaps(value, node.values[number:], scope)
+                return self.perhaps(node, value, node.values[number:], scope)
             value = self.value(part, scope)
         return value
 
-    def perhaps(self, value: Any, parts: list[ast.expr], scope: Scope) -> Any:
-        for part in parts:
-            value = either(value, self.value(part, scope))
-        return value
+    def perhaps(self, node: ast.BoolOp, value: Any, parts: list[ast.expr], scope: Scope) -> Any:
+        values = [self.value(part, scope) for part in parts]
+        if matters(*parts) or any(differ(value, one) for one in values):
+            self.both(node, "an 'and' or 'or'")
+        return reduce(either, values, value)
 
     def at_Compare(self, node: ast.Compare, scope: Scope) -> Any:
         left, answers = self.value(node.left, scope), []
@@ -150,9 +150,10 @@ class Expressions(Places):
         known = truth(self.value(node.test, scope))
         if known is not None:
             return self.value(node.body if known else node.orelse, scope)
-        if matters(node.body, node.orelse):
+        left, right = [self.value(side, scope) for side in self.sides((node.body, node.orelse))]
+        if matters(node.body, node.orelse) or differ(left, right):
             self.both(node, "an if")
-        return either(*[self.value(side, scope) for side in self.sides((node.body, node.orelse))])
+        return either(left, right)
 
     def defaults(self, node: Any, scope: Scope) -> dict[str, Any]:
         """The defaults of a function's parameters, which are what they are where it is defined."""

@@ -74,6 +74,13 @@ def seen(loaded: Loaded) -> str:
         ("for x, y in itertools.pairwise([B(n) for n in 'abc']): x >> y", "a b c a>b b>c"),
         ("for x in itertools.chain(['a'], ['b']): B(x)", "a b"),
         ("last = None\ndef add(n):\n    global last\n    last = B(n)\nadd('a')", "a"),
+        ("made = [lambda n=n: B(n) for n in 'ab']\nmade[0]() >> made[1]()", "a b a>b"),
+        ("from collections import defaultdict\nd = defaultdict(list)\nfor n in 'ab': d['k'].append(B(n))\nchain(*d['k'])",
+         "a b a>b"),
+        ("for x in [1, ('p', 2), 'z']:\n    match x:\n        case 2: B('two')\n        case ('p', y): B(f'p{y}')\n"
+         "        case str(): B(x)\n        case other: B(f'n{other}')", "n1 p2 z"),
+        ("for i in range(4):\n    if i & 1: B(f't{2 ** i}')", "t2 t8"),
+        ("a = B('a')\ngetattr(a, 'set_downstream')(B('b'))\nfor t in dag.tasks: B(t.task_id * 2)", "a b aa bb a>b"),
         # texts
         ("n = 'q'\nB(f'x{n!r}')\nB('%s-%02d' % (n, 7))\nB('{}_{k:>3}'.format(n, k='z').replace(' ', '.'))",
          "x'q' q-07 q_..z"),
@@ -99,6 +106,8 @@ def test_python_that_is_followed(code: str, expected: str) -> None:
         ("an if", "def f():\n    if os.environ['X']: return B('a')\n    return B('b')\nf() >> B('c')", "a b c a>c b>c"),
         ("an if", "def f():\n    if os.environ['X']: return\n    B('b')\nf()", "b"),
         ("an if", "for x in 'ab':\n    if os.environ[x]: continue\n    B(x)", "a b"),
+        ("an if", "a, b = B('a'), B('b')\nt = a\nif os.environ['X']: t = b\nt >> B('c')", "a b c b>c a>c"),
+        ("an if", "a, b = B('a'), B('b')\n(a if os.environ['X'] else b) >> B('c')", "a b c a>c b>c"),
         ("an 'and' or 'or'", "os.environ['X'] and B('a')", "a"),
         ("a try", "try:\n    import it\n    B('a')\nexcept ImportError:\n    B('b')", "a b"),
         ("an if", "try:\n    import it\n    has = True\nexcept ImportError:\n    has = False\nif has: B('a')\nelse: B('b')",
@@ -174,11 +183,27 @@ def test_default_args_are_used_or_told(given: str, retries: int, words: str | No
         ("@os.twice\ndef f(): B('x')\nf()", "a decorator that cannot be followed"),
         ("while os.environ['X']: B('a')", "a while loop"),
         ("while True: pass", "a while loop"),
+        ("exec('B(1)')", "exec() cannot be followed"),
+        ("ARGS.make(dag)", "a Dag is handed to make"),
+        ("t = ARGS.make('x')", "make() cannot be followed; tasks it may make are not seen"),
+        ("with ARGS.section('x'): B('a')", "section() cannot be followed; tasks it may make are not seen"),
+        ("{'a': lambda: B('a')}[os.environ['X']]()", "something() cannot be followed"),
         ("last = 1\nfor x in os.environ: last = 2\nB('a', retries=last)", "retries of task 'a'"),
     ],
 )
 def test_what_hides_a_task_is_told(code: str, words: str) -> None:
     assert any(words in line for line in told(in_dag("B('seen')\n" + code)))
+
+
+def test_what_is_set_on_a_dag_counts() -> None:
+    loaded = in_dag("dag.default_args['retries'] = 3\nB('a')\ndag.max_active_tasks = 2")
+    assert loaded.dag["a"].retries == 3 and loaded.dag.max_active_tasks == 2
+
+
+def test_the_arguments_of_a_dag_function_belong_to_a_run() -> None:
+    """Airflow hands a decorated Dag function parameters (DagParam), never the values written there."""
+    loaded = load(HEAD + "from airflow.sdk import dag\n@dag\ndef d(n=3):\n    B('a', retries=n)\nd()\n")
+    assert remark(loaded, "Line 8: retries of task 'a' is only known at run time")
 
 
 def test_zipped_and_joined_values_bring_both_arrows() -> None:

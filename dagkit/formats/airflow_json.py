@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..checks import is_number
 from ..errors import shown
-from .airflow_params import NAMES, add_expands, dag_options, task_parameters
+from .airflow_params import DAG_NAMES, NAMES, add_expands, dag_options, task_parameters
 from .draft import Draft, label
 from .loaded import Loaded
 from .safe import as_dict, as_list, parse_json
@@ -67,7 +68,8 @@ def decoded(value: Any, depth: int = 0) -> Any:
     if not isinstance(value, dict):
         return value
     if value.get("__type") == "TimeDelta":
-        return value.get("days", 0) * 86400 + value.get("seconds", 0)
+        days, rest = value.get("days", 0), value.get("seconds", 0)
+        return days * 86400 + rest if is_number(days) and is_number(rest) else value  # refused where it is used
     if "__var" in value:
         inner = value["__var"]
         if value.get("__type") in ("xcomref", "XComRef"):
@@ -104,14 +106,7 @@ def read(source: Source, data: Any = None) -> Loaded:
     _remarks(draft, found, operators)
     options = {
         key: decoded(_field(found, key))
-        for key in (
-            "max_active_tasks",
-            "max_active_runs",
-            "max_consecutive_failed_dag_runs",
-            "dagrun_timeout",
-            "fail_fast",
-            "fail_stop",
-        )
+        for key in DAG_NAMES
     }
     if options["max_active_tasks"] is None:
         options["max_active_tasks"] = _field(found, "concurrency")

@@ -13,6 +13,19 @@ from ..errors import DagkitError
 
 MAX_ARROWS = 250_000  # of one statement
 
+Path = tuple[tuple[int, int], ...]
+"""On which side of which choices something is made, the choices being only known at run time."""
+
+
+def apart(one: Path, other: Path) -> bool:
+    """Whether two things are on different sides of a choice, so that only one of them can be.
+
+    >>> apart(((1, 0), (2, 0)), ((1, 0), (2, 1))), apart(((1, 0),), ((2, 1),))
+    (True, False)
+    """
+    sides = dict(one)
+    return any(sides.get(choice, side) != side for choice, side in other)
+
 
 class Unknown:
     """A value that only running the file could tell."""
@@ -22,6 +35,12 @@ class Unknown:
 
 
 UNKNOWN = Unknown()
+MORE = Unknown()
+"""In a list: any number of further items, ``[*unknown]``."""
+
+
+class Hidden(Unknown):
+    """A key of a dictionary that is not known, or stands for any number of them: ``{**unknown}``."""
 
 
 @dataclass(eq=False)
@@ -32,6 +51,7 @@ class DagModel:
     given: dict[str, Any]
     nodes: dict[str, Node] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
+    group_paths: dict[str, Path] = field(default_factory=dict)
     again: dict[str, int] = field(default_factory=dict)
     mapped_groups: dict[str, dict[Any, Any]] = field(default_factory=dict)
 
@@ -49,6 +69,7 @@ class Node:
     down: dict[Node, None] = field(default_factory=dict)
     expand: dict[str, Any] | None = None
     mapped_group: str | None = None
+    path: Path = ()
 
     @property
     def is_teardown(self) -> bool:
@@ -57,10 +78,12 @@ class Node:
 
 @dataclass(eq=False)
 class Ref:
-    """A task as the file holds it. data: it stands for the task's return value, so handing it on is an arrow."""
+    """A task as the file holds it. data: it stands for the task's return value, so handing it on is an arrow.
+    others: tasks whose values are in it too, ``a.zip(b)``."""
 
     node: Node
     data: bool = False
+    others: tuple[Node, ...] = ()
 
 
 @dataclass(eq=False)
@@ -98,14 +121,14 @@ class Label:
 
 def nodes_of(value: Any, side: str) -> Iterator[Node]:
     """The tasks an operand of ``>>`` stands for; side: "left" (its ends) or "right" (its starts)."""
-    for part in _parts(value):
+    for part in parts_of(value):
         if isinstance(part, Ref):
             yield part.node
         elif isinstance(part, Group):
             yield from part.leaves() if side == "left" else part.roots()
 
 
-def _parts(value: Any) -> Iterator[Any]:
+def parts_of(value: Any) -> Iterator[Any]:
     """A value, or what is inside it if it is a list or dictionary; a list inside itself is walked once."""
     stack, seen = [value], set()
     while stack:
@@ -144,7 +167,10 @@ def arrow(up: Node, down: Node) -> None:
 
 def data_refs(value: Any) -> Iterator[Node]:
     """Tasks whose return values are somewhere inside a value that is handed to a task."""
-    return (part.node for part in _parts(value) if isinstance(part, Ref) and part.data)
+    for part in parts_of(value):
+        if isinstance(part, Ref) and part.data:
+            yield part.node
+            yield from part.others
 
 
 def between(setups: Iterable[Node], teardowns: Iterable[Node], inside: list[Node]) -> None:

@@ -40,6 +40,15 @@ NAMES = (
 )
 """What is looked at."""
 
+DAG_NAMES = (
+    "max_active_tasks",
+    "max_active_runs",
+    "max_consecutive_failed_dag_runs",
+    "dagrun_timeout",
+    "fail_fast",
+    "fail_stop",
+)
+
 
 def task_parameters(draft: Draft, task_id: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a task that ``dagkit.Task`` knows, checked one by one."""

@@ -28,6 +28,7 @@ class Function:
     given: dict[str, Any] = field(default_factory=dict)
     operator: str = ""
     called: bool = False
+    defaults: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -48,14 +49,20 @@ class Scope:
 
     values: dict[str, Any]
     outer: Scope | None = None
+    elsewhere: dict[str, Scope] = field(default_factory=dict)  # names of ``global`` and ``nonlocal``
 
     def get(self, name: str) -> Any:
         scope: Scope | None = self
         while scope is not None:
+            if name in scope.elsewhere:
+                return scope.elsewhere[name].get(name)
             if name in scope.values:
                 return scope.values[name]
             scope = scope.outer
         return Name(name)
+
+    def set(self, name: str, value: Any) -> None:
+        self.elsewhere.get(name, self).values[name] = value
 
 
 _PLAIN = (str, int, float, bool, type(None))

@@ -15,9 +15,10 @@ from typing import Any
 from ..errors import choices, nearest, shown
 from .airflow_calls import Calls
 from .airflow_eval import Reader
+from .airflow_flow import Raised, misplaced
 from .airflow_model import DagModel, Node, Ref, TooMuch
 from .airflow_own import is_own, read_own
-from .airflow_params import NAMES, add_expands, dag_options, task_parameters
+from .airflow_params import DAG_NAMES, NAMES, add_expands, dag_options, task_parameters
 from .draft import Draft
 from .loaded import Loaded
 from .source import Source
@@ -70,6 +71,9 @@ def read(source: Source, *, dag_id: str | None = None) -> Loaded:
         )
     add_expands(draft, {n.task_id: _sources(n) for n in model.nodes.values() if n.expand is not None})
     _remarks(draft, model)
+    hidden = [key for key in DAG_NAMES if model.given.get(key) is not None and _plain(model.given[key]) is None]
+    for key in hidden:
+        draft.note(f"{key} of the Dag is only known at run time; ignored.")
     return draft.finish(unit="s", **dag_options(draft, {key: _plain(v) for key, v in model.given.items()}))
 
 
@@ -79,13 +83,17 @@ def _parsed(source: Source) -> ast.Module:
             f"at most {MAX_SOURCE} characters of Python", str(len(source.text)), "Split the file."
         )
     try:
-        return ast.parse(source.text)
+        tree = ast.parse(source.text)
     except SyntaxError as problem:
         raise source.bad(
             "a Python file", f"{shown(problem.msg)} in line {problem.lineno}", "Mend it there."
         ) from None
     except (RecursionError, MemoryError, ValueError):
         raise source.bad("a Python file", "code nested too deeply", "Simplify it.") from None
+    wrong = misplaced(tree)
+    if wrong is not None:
+        raise source.bad("a Python file", f"{wrong[0]} in line {wrong[1]}", "Mend it there.")
+    return tree
 
 
 def _safely(source: Source, follow: Callable[[], None]) -> None:
@@ -103,7 +111,10 @@ def _safely(source: Source, follow: Callable[[], None]) -> None:
 
 def _follow(reader: Reader, tree: ast.Module, remarks: dict[str, None]) -> None:
     """Read the module; an ``@dag`` function that is never called is read too if there is nothing else."""
-    reader.run(tree.body, reader.top)
+    try:
+        reader.run(tree.body, reader.top)
+    except Raised as raised:
+        remarks.setdefault(f"Line {raised.line}: the file ends with an error here; what follows was not read.")
     if not reader.dags:
         for function in reader.functions:
             if function.kind == "dag" and not function.called:
@@ -164,7 +175,7 @@ def _sources(node: Node) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, over in (node.expand or {}).items():
         if isinstance(over, Ref):
-            made[str(name)] = over.node.task_id
+            made[str(name)] = "" if over.others else over.node.task_id
         else:
             made[str(name)] = len(over) if isinstance(over, (list, dict)) else ""
     return made

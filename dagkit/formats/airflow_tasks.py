@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
-from .airflow_builtins import value_method
+from ..errors import shown
 from .airflow_eval import Reader
-from .airflow_model import UNKNOWN, DagModel, Group, Node, Ref, arrow, between, data_refs, nodes_of, relate
-from .airflow_scope import Bound, Function, Name
+from .airflow_methods import LOST, value_method
+from .airflow_model import (
+    UNKNOWN,
+    DagModel,
+    Group,
+    Node,
+    Ref,
+    apart,
+    arrow,
+    between,
+    data_refs,
+    nodes_of,
+    relate,
+)
+from .airflow_plain import is_open
+from .airflow_scope import Bound, Function, Name, is_plain
 
 
 class Partial:
@@ -23,7 +38,7 @@ def open_group(reader: Reader, group_id: str, given: dict[str, Any]) -> Group:
     outer = reader.group_stack[-1].prefix if reader.group_stack else ""
     dag = reader.dag_stack[-1] if reader.dag_stack else None
     full = outer + group_id
-    if dag is not None:
+    if dag is not None and not apart(dag.group_paths.setdefault(full, reader.path), reader.path):
         count = dag.groups.get(full, 0)
         dag.groups[full] = count + 1
         full = f"{full}__{count}" if count else full
@@ -66,15 +81,18 @@ def add_node(
     dag = dag or (reader.dag_stack[-1] if reader.dag_stack else None)
     task_id = (group.prefix if group else "") + task_id
     taken = dag.nodes if dag else {}
+    if task_id in taken and apart(taken[task_id].path, reader.path):
+        told = f"task id '{shown(task_id)}' is on several sides of a choice; what the first gives it was kept"
+        reader.unseen(node, told)
+        return taken[task_id]
     if again and dag is not None and task_id in taken:
         number = dag.again[task_id] = dag.again.get(task_id, 0) + 1
         task_id = f"{task_id}__{number}"
     elif task_id in taken:
-        reader.unseen(node, f"task id '{task_id}' is given twice, which Airflow refuses; the first was kept")
+        reader.unseen(node, f"task id '{shown(task_id)}' is given twice, which Airflow refuses; the first was kept")
         return taken[task_id]
-    made = Node(
-        task_id, {**_defaults(dag, reader.group_stack), **given}, operator, node.lineno, dag, expand=expand
-    )
+    given = {**_defaults(dag, reader.group_stack), **given}
+    made = Node(task_id, given, operator, node.lineno, dag, expand=expand, path=reader.path)
     if dag is None:
         reader.loose.append(made)
     else:
@@ -95,8 +113,18 @@ def _defaults(dag: DagModel | None, groups: Iterable[Group]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for given in ([dag.given] if dag else []) + [group.given for group in groups]:
         found = given.get("default_args")
-        made.update({str(key): value for key, value in found.items()} if isinstance(found, dict) else {})
+        known = found if isinstance(found, dict) else {}
+        made.update({key: value for key, value in known.items() if isinstance(key, str)})
     return made
+
+
+def check_defaults(reader: Reader, node: Any, who: str, given: dict[str, Any]) -> None:
+    """Say so if ``default_args``, or a part of them, are not known."""
+    found = given.get("default_args")
+    if found is not None and not isinstance(found, dict):
+        reader.unseen(node, f"default_args of {shown(who)} are only known at run time; they were ignored")
+    elif found and is_open(found):
+        reader.unseen(node, f"default_args of {shown(who)} are partly known at run time only; that part was ignored")
 
 
 def function_call(
@@ -108,7 +136,9 @@ def function_call(
     if function.kind == "dag":
         return _dag_body(reader, node, function, args, given)
     if function.kind == "task_group":
-        group = open_group(reader, text_or(function.given.get("group_id"), function.name), function.given)
+        group_id = text_or(function.given.get("group_id"), function.name)
+        check_defaults(reader, node, f"task group '{group_id}'", function.given)
+        group = open_group(reader, group_id, function.given)
         reader.group_stack.append(group)
         try:
             result = reader.follow(function, args, given)
@@ -141,11 +171,12 @@ def _dag_body(
     reader: Reader, node: Any, function: Function, args: list[Any], given: dict[str, Any]
 ) -> DagModel:
     model = DagModel(text_or(function.given.get("dag_id"), function.name), function.given)
+    check_defaults(reader, node, f"Dag '{model.dag_id}'", function.given)
     reader.dags.append(model)
     held, reader.group_stack = reader.group_stack, []
     reader.dag_stack.append(model)
     try:
-        reader.follow(function, args, given)
+        reader.follow(replace(function, defaults={}), [], {})  # its arguments are parameters of a run
     finally:
         reader.dag_stack.pop()
         reader.group_stack = held
@@ -160,7 +191,15 @@ def method(reader: Reader, node: Any, bound: Bound, args: list[Any], given: dict
         return owner.make({}, given if name == "expand" else {"kwargs": args[0] if args else UNKNOWN})
     if isinstance(owner, (Ref, Group)):
         return _task_method(reader, node, owner, name, args, given)
-    return value_method(owner, name, args)
+    if isinstance(owner, DagModel) and name == "get_task" and is_plain(args[0] if args else UNKNOWN):
+        return Ref(owner.nodes[args[0]]) if args[0] in owner.nodes else UNKNOWN
+    made = value_method(owner, name, args, given, lambda function, more: reader.calls(reader, node, function, more, {}))
+    if made is LOST:
+        kind = "dictionary" if isinstance(owner, dict) else "list"
+        reader.unseen(node, f"{name}() of a {kind}, which cannot be followed")
+    elif made is UNKNOWN and any(nodes_of([*args, *given.values()], "left")):
+        reader.unseen(node, f"tasks are handed to {name}(), which cannot be followed")
+    return UNKNOWN if made is LOST else made
 
 
 def _function_method(
@@ -168,9 +207,7 @@ def _function_method(
 ) -> Any:
     function.called = True
     if name == "override":
-        return Function(
-            function.node, function.scope, function.kind, {**function.given, **given}, function.operator
-        )
+        return replace(function, given={**function.given, **given})
     if function.kind == "task" and name == "partial":
         return Partial(lambda more, expand: _task(reader, node, function, {**given, **expand}, expand), given)
     if function.kind == "task" and name in ("expand", "expand_kwargs"):
@@ -216,6 +253,8 @@ def _task_method(
             reader.unseen(node, f"{name}() with something that is not seen as a task")
         return None
     if isinstance(owner, Group):
+        if any(nodes_of(others, "left")):
+            reader.unseen(node, f"tasks are handed to {name}() of a task group, which cannot be followed")
         return UNKNOWN
     if name == "as_setup":
         owner.node.given["is_setup"] = True
@@ -227,7 +266,9 @@ def _task_method(
             setup.given["is_setup"] = True
             arrow(setup, owner.node)
         return owner
-    return Ref(owner.node, data=True) if name in ("map", "zip", "concat") else UNKNOWN
+    if name in ("zip", "concat"):
+        return Ref(owner.node, data=True, others=(*owner.others, *data_refs(others)))
+    return Ref(owner.node, data=True, others=owner.others) if name == "map" else UNKNOWN
 
 
 def wrap(value: Any, inside: list[Node]) -> None:

@@ -7,86 +7,19 @@ evaluated by Python itself.
 from __future__ import annotations
 
 import ast
-import operator
-import re
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
-from .airflow_model import UNKNOWN, DagModel, Group, Label, Ref, TooMuch, relate
+from .airflow_flow import differ, either, matters
+from .airflow_model import MORE, UNKNOWN, Hidden, Label, Unknown, parts_of, relate
+from .airflow_places import Places
+from .airflow_plain import Fixed, compared, computed, items_of, short, text_of, truth, unique
 from .airflow_scope import Bound, Function, Name, Scope, is_plain
 
-MAX_STEPS = 500_000
-MAX_ITEMS = 5_000  # of one loop, or characters of one computed text
 
-
-_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mod: operator.mod,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Div: operator.truediv,
-}
-
-
-_COMPARE: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-}
-
-
-_WIDE = re.compile(r"\d{4}")  # a format that would fill thousands of columns
-
-
-_ENUMS = ("TriggerRule", "WeightRule")  # TriggerRule.ALL_DONE is the text "all_done"
-
-
-class Expressions:
-    """The expression half of a reader of Python; ``airflow_eval.Reader`` adds statements.
-
-    calls: what a call means (see ``airflow_calls``). note: takes a sentence for the report.
-    """
-
-    def __init__(self, calls: Any, note: Callable[[str], None]):
-        self.calls, self.note = calls, note
-        self.steps = 0
-
-    def step(self, count: int = 1) -> None:
-        """Count work, and stop where it is too much."""
-        self.steps += count
-        if self.steps > MAX_STEPS:
-            raise TooMuch(f"more than {MAX_STEPS} steps to follow")
-
-    def unseen(self, node: ast.AST, what: str) -> None:
-        """Report what hides a task, with its line."""
-        self.note(f"Line {getattr(node, 'lineno', 0)}: {what}.")
-
-    def assign(self, target: ast.expr, value: Any, scope: Scope) -> None:
-        if isinstance(target, ast.Name):
-            scope.values[target.id] = value
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            parts = value if isinstance(value, (list, tuple)) and len(value) == len(target.elts) else None
-            for number, part in enumerate(target.elts):
-                known = parts[number] if parts is not None else value if isinstance(value, Ref) else UNKNOWN
-                self.assign(part, known, scope)
-        elif isinstance(target, ast.Attribute):  # task.trigger_rule = ...
-            changed = self.value(target.value, scope)
-            if isinstance(changed, Ref):
-                changed.node.given[target.attr] = value
-        elif isinstance(target, ast.Subscript):
-            owner, key = self.value(target.value, scope), self.value(target.slice, scope)
-            if isinstance(owner, dict) and is_plain(key):
-                owner[key] = value
-            elif isinstance(owner, list) and type(key) is int and -len(owner) <= key < len(owner):
-                owner[key] = value
+class Expressions(Places):
+    """The expression half of a reader of Python; ``airflow_eval.Reader`` adds statements."""
 
     def value(self, node: ast.expr, scope: Scope) -> Any:
         """The value of an expression, UNKNOWN if it cannot be told."""
@@ -103,42 +36,47 @@ class Expressions:
     def at_List(self, node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> list[Any]:
         made: list[Any] = []
         for item in node.elts:
-            value = self.value(item.value if isinstance(item, ast.Starred) else item, scope)
-            made += (items_of(value) or []) if isinstance(item, ast.Starred) else [value]
+            if isinstance(item, ast.Starred):
+                made += self.spread(self.value(item.value, scope))
+            else:
+                made.append(self.value(item, scope))
         return made
 
-    at_Tuple = at_Set = at_List
+    def at_Tuple(self, node: ast.Tuple, scope: Scope) -> list[Any]:
+        return Fixed(self.at_List(node, scope))
+
+    def at_Set(self, node: ast.Set, scope: Scope) -> list[Any]:
+        return unique(self.at_List(node, scope))
 
     def at_Dict(self, node: ast.Dict, scope: Scope) -> Any:
         made: dict[Any, Any] = {}
         for key, item in zip(node.keys, node.values, strict=True):
+            name = Hidden() if key is None else self.key(key, scope)
             value = self.value(item, scope)
-            if key is None:
-                made.update(value if isinstance(value, dict) else {})
-                continue
-            name = self.value(key, scope)
-            made[name if is_plain(name) else id(key)] = value
+            if key is None and isinstance(value, dict):
+                self.step(1 + len(value) // 100)
+                made.update(value)
+            else:
+                made[name] = value
         return made
 
     def at_JoinedStr(self, node: ast.JoinedStr, scope: Scope) -> Any:
-        parts = []
-        for part in node.values:
-            value = self.value(part.value, scope) if isinstance(part, ast.FormattedValue) else part.value  # type: ignore[attr-defined]
-            if not is_plain(value) or (isinstance(part, ast.FormattedValue) and part.format_spec is not None):
-                value = self.formatted(part, value, scope)
-            if value is UNKNOWN:
-                return UNKNOWN
-            parts.append(str(value))
-        return _short("".join(parts))
+        parts = [self.value(part, scope) for part in node.values]
+        return UNKNOWN if UNKNOWN in parts else short("".join(parts))
 
-    def formatted(self, part: Any, value: Any, scope: Scope) -> Any:
-        spec = self.value(part.format_spec, scope) if is_plain(value) and part.format_spec else UNKNOWN
-        try:
-            return (
-                _short(format(value, spec)) if isinstance(spec, str) and not _WIDE.search(spec) else UNKNOWN
-            )
-        except (ValueError, TypeError):
-            return UNKNOWN
+    def at_FormattedValue(self, node: ast.FormattedValue, scope: Scope) -> Any:
+        value = self.value(node.value, scope)
+        spec = self.value(node.format_spec, scope) if node.format_spec else ""
+        conversion = chr(node.conversion) if node.conversion > 0 else ""
+        return text_of(value, conversion, spec) if isinstance(spec, str) else UNKNOWN
+
+    def at_NamedExpr(self, node: ast.NamedExpr, scope: Scope) -> Any:
+        value = self.value(node.value, scope)
+        self.assign(node.target, value, scope)
+        return value
+
+    def at_Await(self, node: ast.Await, scope: Scope) -> Any:
+        return self.value(node.value, scope)
 
     def at_BinOp(self, node: ast.BinOp, scope: Scope) -> Any:
         chain = []
@@ -152,13 +90,13 @@ class Expressions:
         return left
 
     def binary(self, node: Any, op: ast.operator, left: Any, right: Any) -> Any:
-        if isinstance(op, (ast.RShift, ast.LShift)):
+        if isinstance(op, (ast.RShift, ast.LShift)) and not (type(left) is int and type(right) is int):
             return self.arrows(node, op, left, right)
-        if isinstance(left, list) and isinstance(right, list) and isinstance(op, ast.Add):
-            return left + right if len(left) + len(right) <= MAX_ITEMS else UNKNOWN
-        if not (is_plain(left) and (is_plain(right) or isinstance(op, ast.Mod) and isinstance(right, list))):
-            return UNKNOWN
-        return _computed(op, left, tuple(right) if isinstance(right, list) else right)
+        if isinstance(op, ast.BitOr) and (isinstance(left, dict) or isinstance(right, dict)):
+            left, right = ({Hidden(): UNKNOWN} if isinstance(side, (Unknown, Name)) else side for side in (left, right))
+        made = computed(op, left, right)
+        self.step(1 + len(made) // 100 if isinstance(made, (list, dict)) else 1)
+        return made
 
     def arrows(self, node: Any, op: ast.operator, left: Any, right: Any) -> Any:
         """``left >> right`` or ``left << right``; a Label leaves the other side as it is."""
@@ -167,7 +105,7 @@ class Expressions:
         first, second = (left, right) if isinstance(op, ast.RShift) else (right, left)
         count = relate(first, second)
         self.step(count)
-        if not count and (left is UNKNOWN or right is UNKNOWN or _is_call(left, right)):
+        if _is_unknown(left, right) or not count and _is_call(left, right):
             self.unseen(node, "an arrow from or to something that is not seen as a task")
         return right
 
@@ -176,68 +114,74 @@ class Expressions:
         if isinstance(node.op, ast.Not):
             known = truth(value)
             return UNKNOWN if known is None else not known
-        return -value if isinstance(node.op, ast.USub) and isinstance(value, (int, float)) else UNKNOWN
+        if not isinstance(value, (int, float)):
+            return UNKNOWN
+        if isinstance(node.op, ast.Invert):
+            return ~value if isinstance(value, int) else UNKNOWN
+        return -value if isinstance(node.op, ast.USub) else +value
 
     def at_BoolOp(self, node: ast.BoolOp, scope: Scope) -> Any:
-        value: Any = UNKNOWN
-        for part in node.values:
-            value = self.value(part, scope)
+        """``a and b``, ``a or b``; behind something unknown the rest may happen, so it is read."""
+        value: Any = self.value(node.values[0], scope)
+        for number, part in enumerate(node.values[1:], 1):
             known = truth(value)
-            if known is None or known == isinstance(node.op, ast.Or):
+            if known is not None and known == isinstance(node.op, ast.Or):
                 break
+            if known is None:
+                return self.perhaps(node, value, node.values[number:], scope)
+            value = self.value(part, scope)
         return value
 
+    def perhaps(self, node: ast.BoolOp, value: Any, parts: list[ast.expr], scope: Scope) -> Any:
+        values = [self.value(part, scope) for part in parts]
+        if matters(*parts) or any(differ(value, one) for one in values):
+            self.both(node, "an 'and' or 'or'")
+        return reduce(either, values, value)
+
     def at_Compare(self, node: ast.Compare, scope: Scope) -> Any:
-        left, right = self.value(node.left, scope), self.value(node.comparators[0], scope)
-        if (
-            len(node.ops) > 1
-            or not is_plain(left)
-            or not (is_plain(right) or isinstance(right, (list, dict)))
-        ):
-            return UNKNOWN
-        try:
-            return bool(_COMPARE[type(node.ops[0])](left, right))
-        except TypeError:
-            return UNKNOWN
+        left, answers = self.value(node.left, scope), []
+        for op, part in zip(node.ops, node.comparators, strict=True):
+            right = self.value(part, scope)
+            answers.append(compared(op, left, right))
+            left = right
+        return False if False in answers else UNKNOWN if None in answers else True
 
     def at_IfExp(self, node: ast.IfExp, scope: Scope) -> Any:
         known = truth(self.value(node.test, scope))
-        return UNKNOWN if known is None else self.value(node.body if known else node.orelse, scope)
+        if known is not None:
+            return self.value(node.body if known else node.orelse, scope)
+        left, right = [self.value(side, scope) for side in self.sides((node.body, node.orelse))]
+        if matters(node.body, node.orelse) or differ(left, right):
+            self.both(node, "an if")
+        return either(left, right)
+
+    def defaults(self, node: Any, scope: Scope) -> dict[str, Any]:
+        """The defaults of a function's parameters, which are what they are where it is defined."""
+        spec = node.args
+        named = [*spec.posonlyargs, *spec.args]
+        pairs = [*zip(named[len(named) - len(spec.defaults) :], spec.defaults, strict=True)]
+        pairs += [(arg, one) for arg, one in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if one is not None]
+        return {arg.arg: self.value(one, scope) for arg, one in pairs}
 
     def at_Lambda(self, node: ast.Lambda, scope: Scope) -> Any:
-        return Function(node, scope)
-
-    def at_Attribute(self, node: ast.Attribute, scope: Scope) -> Any:
-        owner = self.value(node.value, scope)
-        if isinstance(owner, Name):
-            return node.attr.lower() if owner.last in _ENUMS else Name(f"{owner.dotted}.{node.attr}")
-        if isinstance(owner, Ref) and node.attr == "output":
-            return Ref(owner.node, data=True)
-        if owner is UNKNOWN:
-            return UNKNOWN
-        return Bound(owner, node.attr)
-
-    def at_Subscript(self, node: ast.Subscript, scope: Scope) -> Any:
-        owner, key = self.value(node.value, scope), self.value(node.slice, scope)
-        if isinstance(owner, Ref):
-            return owner
-        try:
-            if isinstance(owner, (list, dict, str)) and is_plain(key):
-                return owner[key]
-        except (KeyError, IndexError, TypeError):
-            pass
-        return UNKNOWN
+        return Function(node, scope, defaults=self.defaults(node, scope))
 
     def at_Call(self, node: ast.Call, scope: Scope) -> Any:
         function = self.value(node.func, scope)
         args = self.at_List(ast.List(elts=node.args), scope)
         given: dict[str, Any] = {}
+        hidden = False
         for keyword in node.keywords:
             value = self.value(keyword.value, scope)
             if keyword.arg is not None:
                 given[keyword.arg] = value
             elif isinstance(value, dict):
-                given.update({str(key): item for key, item in value.items()})
+                hidden = hidden or not all(isinstance(key, str) for key in value)
+                given.update({key: item for key, item in value.items() if isinstance(key, str)})
+            else:
+                hidden = True
+        if hidden and function is not UNKNOWN:
+            self.unseen(node, "arguments given with ** are only known at run time; they were ignored")
         return self.calls(self, node, function, args, given)
 
     def at_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, scope: Scope) -> Any:
@@ -248,15 +192,18 @@ class Expressions:
         )
         return made if known else UNKNOWN
 
-    at_GeneratorExp = at_SetComp = at_ListComp
+    at_GeneratorExp = at_ListComp
+
+    def at_SetComp(self, node: ast.SetComp, scope: Scope) -> Any:
+        made = self.at_ListComp(node, scope)
+        return made if made is UNKNOWN else unique(made)
 
     def at_DictComp(self, node: ast.DictComp, scope: Scope) -> Any:
         made: dict[Any, Any] = {}
         inner = Scope({}, scope)
 
         def put() -> None:
-            key = self.value(node.key, inner)
-            made[key if is_plain(key) else id(key)] = self.value(node.value, inner)
+            made[self.key(node.key, inner)] = self.value(node.value, inner)
 
         return made if self.comprehend(node, node.generators, inner, put) else UNKNOWN
 
@@ -269,62 +216,27 @@ class Expressions:
             return True
         first, rest = generators[0], generators[1:]
         items = items_of(self.value(first.iter, scope))
-        if items is None:
-            if makes_calls(node):
+        if items is None or MORE in items:
+            if matters(node):
                 self.unseen(
                     node, "a list built from something only known at run time; tasks in it are not seen"
                 )
             return False
-        for item in items:
+        known = True
+        for item in list(items):
             self.step()
             self.assign(first.target, item, scope)
-            if all(truth(self.value(test, scope)) is not False for test in first.ifs):
-                self.comprehend(node, rest, scope, put)
-        return True
-
-
-def items_of(value: Any) -> list[Any] | None:
-    """The items a loop would see, or None."""
-    if isinstance(value, dict):
-        value = list(value)
-    if isinstance(value, str):
-        value = list(value)
-    return value if isinstance(value, list) and len(value) <= MAX_ITEMS else None
-
-
-def truth(value: Any) -> bool | None:
-    """Whether a value counts as true, or None."""
-    if is_plain(value) or isinstance(value, (list, dict)):
-        return bool(value)
-    return True if isinstance(value, (Ref, DagModel, Group, Function)) else None
-
-
-def makes_calls(node: ast.AST) -> bool:
-    return any(isinstance(part, ast.Call) for part in ast.walk(node))
+            tests = [truth(self.value(test, scope)) for test in first.ifs]
+            if None in tests and False not in tests:
+                self.both(node, "an if")
+            if False not in tests:
+                known = self.comprehend(node, rest, scope, put) and known
+        return known
 
 
 def _is_call(*values: Any) -> bool:
-    return any(isinstance(value, (Name, Bound, Function)) for value in values)
+    return any(isinstance(part, (Name, Bound, Function)) for value in values for part in parts_of(value))
 
 
-def _short(text: str) -> Any:
-    return text if len(text) <= MAX_ITEMS else UNKNOWN
-
-
-def _computed(op: ast.operator, left: Any, right: Any) -> Any:
-    """Arithmetic on plain values, refusing what could grow without bound."""
-    function = _OPERATORS.get(type(op))
-    big = isinstance(op, ast.Mult) and (isinstance(left, str) or isinstance(right, str))
-    if function is None or big or any(isinstance(v, int) and abs(v) > 10**15 for v in (left, right)):
-        return UNKNOWN
-    if (
-        isinstance(op, ast.Mod)
-        and isinstance(left, str)
-        and any(c.isdigit() or c == "*" for c in left if "%" in left)
-    ):
-        return UNKNOWN
-    try:
-        made = function(left, right)
-    except (TypeError, ValueError, ArithmeticError):
-        return UNKNOWN
-    return _short(made) if isinstance(made, str) else made
+def _is_unknown(*values: Any) -> bool:
+    return any(isinstance(part, Unknown) for value in values for part in parts_of(value))

@@ -204,3 +204,11 @@ def test_the_sample(samples_dir: Path) -> None:
         ("save", "report"),
     }
     assert all(task.empty for task in dag)
+
+
+@pytest.mark.parametrize("days", [None, "x", [1], True])
+def test_a_time_that_is_none_is_told_and_left_out(days: object) -> None:
+    task = {"task_id": "a", "downstream_task_ids": [], "retries": 1, "retry_delay": {"__type": "TimeDelta", "days": days}}
+    loaded = load(json.dumps({"dag": {"dag_id": "d", "tasks": [task]}}))
+    assert loaded.dag["a"].retry_delay == 300
+    assert remark(loaded, "Task 'a': retry_delay {")

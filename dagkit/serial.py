@@ -253,9 +253,10 @@ def _check_tis(data: Mapping[str, Any], runs: list[Run]) -> None:
          "task instances and runs")
     _fit(all(_wholes([ti], tis) and _wholes([index, born]) for ti, index, born in data["mapped"]),
          "mapped task instances")
-    mapped = {ti for ti, _, _ in data["mapped"]}
-    _fit(all(ti in mapped for run in runs for found in run.instances.values() for ti in found),
-         "mapped task instances and runs")
+    born = {ti: tick for ti, _, tick in data["mapped"]}
+    expanded = [found for run in runs for found in run.instances.values()]
+    _fit(all(ti in born for found in expanded for ti in found), "mapped task instances and runs")
+    _fit(all(born[ti] >= born[found[0]] for found in expanded for ti in found), "ticks of mapped task instances")
     _fit(len(data["initial"]) == tis and _wholes(data["initial"], len(TABLE)), "initial states and task instances")
 
 

@@ -332,7 +332,7 @@ DAMAGE = {
     "instances": ("runs", 0, "instances", 0, 1, [999]), "no instances": ("runs", 0, "instances", 0, 1, []),
     "mapped task": ("runs", 0, "instances", 0, 0, 99), "no longer mapped": ("mapped", []),
     "run of a ti": ("tis", 0, 0, 9), "task of a ti": ("tis", 0, 1, 9), "tries": ("tis", 0, 2, "x"),
-    "mapped ti": ("mapped", 0, 0, 999), "map index": ("mapped", 0, 1, "0"), "born": ("mapped", 0, 2, None),
+    "mapped ti": ("mapped", 0, 0, 999), "map index": ("mapped", 0, 1, "0"), "born": ("mapped", 0, 2, None), "born too soon": ("mapped", 2, 2, 0),
     "initial": ("initial", [0]), "initial state": ("initial", 0, 14), "ticks": ("tick_no", 0, 99),
     "tick type": ("tick_no", 0, True), "ends": ("tick_end", 0, 999), "event": ("event_ti", 0, 999),
     "negative event": ("event_ti", 0, -1), "state": ("event_new", 0, 14), "events": ("event_new", []),

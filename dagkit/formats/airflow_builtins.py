@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .airflow_model import MORE, UNKNOWN, Ref
-from .airflow_plain import MAX_ITEMS, Fixed, is_open, items_of, same, text_of, truth, unique
+from .airflow_plain import MAX_ITEMS, Fixed, all_plain, is_open, items_of, same, text_of, truth, unique
 from .airflow_scope import is_plain
 
 Apply = Callable[[Any, list[Any]], Any]
@@ -93,7 +93,7 @@ def _some_true(stop: bool) -> Callable[[Any], Any]:
 
 def _plain_items(value: Any) -> list[Any]:
     found = items(value)
-    if not all(is_plain(item) for item in found):
+    if not all_plain(found):
         raise ValueError
     return found
 
@@ -151,9 +151,12 @@ def _sort(apply: Apply, values: Any, key: Any = None, reverse: Any = False) -> A
     """``sorted``; only texts and numbers are compared, or rows of them."""
     found = items(values)
     keys = [item if key is None else apply(key, [item]) for item in found]
-    rows = [tuple(one) if isinstance(one, list) else (one,) for one in keys]
-    if not all(is_plain(part) for row in rows for part in row) or not isinstance(reverse, (bool, int)):
-        return UNKNOWN
+    if all_plain(keys):
+        rows: list[Any] = keys
+    else:
+        rows = [tuple(one) if isinstance(one, list) else (one,) for one in keys]
+        if not all(is_plain(part) for row in rows for part in row):
+            return UNKNOWN
     return [found[place] for place in sorted(range(len(found)), key=rows.__getitem__, reverse=bool(reverse))]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from .airflow_builtins import PLAIN_CALLS, WITH_FUNCTION, plain_call
 from .airflow_eval import Reader
-from .airflow_flow import HARMLESS, last_name, makes_tasks
+from .airflow_flow import HARMLESS, last_name
 from .airflow_methods import LOST
 from .airflow_model import MORE, UNKNOWN, DagModel, Label, Node, Ref, nodes_of
 from .airflow_plain import Default
@@ -88,7 +88,7 @@ def _lost(reader: Reader, node: Any, function: Any, handed: list[Any]) -> None:
         reader.unseen(node, f"a Dag is handed to {name}, which cannot be followed")
     elif any(nodes_of(handed, "left")):
         reader.unseen(node, f"tasks are handed to {name}, which cannot be followed")
-    elif any(isinstance(one, Function) and makes_tasks(one.node, one) for one in handed):
+    elif any(isinstance(one, Function) and reader.makes(one) for one in handed):
         reader.unseen(node, f"a function that makes tasks is handed to {name}, which cannot be followed")
 
 
@@ -96,6 +96,8 @@ def _named(reader: Reader, node: Any, name: Name, args: list[Any], given: dict[s
     last, owner = name.last, name.dotted.rpartition(".")[0]
     if owner.endswith("functools") and last == "partial":
         return Early(args[0], args[1:], given) if args else UNKNOWN
+    if owner.endswith("functools") and last in ("wraps", "cache", "lru_cache"):
+        return args[0] if last != "wraps" and args and isinstance(args[0], Function) else Name("functools.cache")
     if owner.startswith("itertools"):
         last = "end_to_end" if last == "chain" else last
     elif last in _NAMED:
@@ -103,7 +105,9 @@ def _named(reader: Reader, node: Any, name: Name, args: list[Any], given: dict[s
     if ".task." in f".{name.dotted}." or last in ("dag", "task", "task_group", "setup", "teardown", "asset"):
         return _decorator(reader, node, name, args, given)
     if last in PLAIN_CALLS or last in WITH_FUNCTION:
+        reader.step(sum(len(arg) // 10 for arg in args if isinstance(arg, (list, dict, str))))
         made = plain_call(last, args, given, lambda function, more: call(reader, node, function, more, {}))
+        reader.step(len(made) // 100 if isinstance(made, (list, dict)) else 0)
         return LOST if made is UNKNOWN else made
     if last == "partial" and owner:
         operator = Name(owner)

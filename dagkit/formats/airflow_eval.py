@@ -38,6 +38,7 @@ class Reader(Choices):
         self.loose: list[Node] = []
         self.functions: list[Function] = []
         self.generators: dict[ast.AST, bool] = {}
+        self.makers: dict[ast.AST, bool] = {}
         self.top = Scope({"__name__": "dag_file", "True": True, "False": False, "None": None})
 
     # ---- statements ----------------------------------------------------------------------------------------
@@ -135,7 +136,7 @@ class Reader(Choices):
             if told:
                 self.unseen(node, f"the context manager '{function.name}'; what it makes is not seen")
             return UNKNOWN
-        if told and name not in ("cache", "lru_cache", "wraps"):
+        if told:
             self.unseen(node, f"a decorator that cannot be followed; '{function.name}' was read without it")
         return function
 
@@ -213,6 +214,12 @@ class Reader(Choices):
         except Return as result:
             return result.value
         return None
+
+    def makes(self, function: Function) -> bool:
+        """Whether a function of the file makes tasks."""
+        if function.node not in self.makers:
+            self.makers[function.node] = makes_tasks(function.node, function)
+        return self.makers[function.node]
 
     def generates(self, node: ast.AST) -> bool:
         if node not in self.generators:

@@ -18,7 +18,7 @@ from .airflow_scope import Function, Name, is_plain
 HARMLESS = frozenset(  # calls that say or compute something and leave a Dag as it is
     "print debug info warning warn error exception critical log getenv get int str float bool len lower upper strip split "
     "join format replace startswith endswith keys values items range sorted list dict set tuple timedelta datetime now "
-    "isinstance getattr hasattr getLogger getattr exists Path loads test cli sleep seed".split()
+    "isinstance getattr hasattr getLogger getattr exists Path loads wraps update_wrapper test cli sleep seed".split()
 )
 _MAKERS = frozenset({"DAG", "dag", "TaskGroup", "task_group", "chain", "chain_linear", "cross_downstream"})
 _ENDS = ("Operator", "Sensor")
@@ -112,7 +112,7 @@ def merged(ends: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str], bool]
                 unlike.append(name)
             mixed = mixed or differ(old, value)
     return made, unlike, mixed or any(
-        holds_tasks(value) and any(name not in end for end in ends) for name, value in made.items()
+        any(name not in end for end in ends) and holds_tasks(value) for name, value in made.items()
     )
 
 
@@ -156,8 +156,10 @@ def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def makes_tasks(node: ast.AST, function: Function | None = None, depth: int = 0) -> bool:
-    """Whether code makes tasks, Dags or arrows, also through other functions of the file."""
+def makes_tasks(node: ast.AST, function: Function | None = None, seen: set[ast.AST] | None = None) -> bool:
+    """Whether code makes tasks, Dags or arrows, also through other functions of the file. seen: those looked at."""
+    seen = set() if seen is None else seen
+    seen.add(node)
     for part in _walk((node,)):
         if isinstance(part, ast.BinOp) and isinstance(part.op, (ast.RShift, ast.LShift)):
             return True
@@ -169,7 +171,7 @@ def makes_tasks(node: ast.AST, function: Function | None = None, depth: int = 0)
         other = function.scope.get(name) if function is not None and isinstance(part.func, ast.Name) else None
         if isinstance(other, Function) and other.kind != "plain":
             return True
-        if isinstance(other, Function) and depth < 3 and makes_tasks(other.node, other, depth + 1):
+        if isinstance(other, Function) and other.node not in seen and makes_tasks(other.node, other, seen):
             return True
     return False
 
@@ -197,8 +199,7 @@ def misplaced(tree: ast.Module) -> tuple[str, int] | None:
             return f"'{type(node).__name__.lower()}' outside loop", node.lineno
         if isinstance(node, _DEFS):
             inside, loop = not isinstance(node, ast.ClassDef), False
-        later = node.orelse if isinstance(node, _LOOPS) else []
-        stack += [(part, inside, loop) for part in later]
+        later = set(node.orelse if isinstance(node, _LOOPS) else ())
         within = loop or isinstance(node, _LOOPS)
-        stack += [(part, inside, within) for part in ast.iter_child_nodes(node) if part not in later]
+        stack += [(part, inside, loop if part in later else within) for part in ast.iter_child_nodes(node)]
     return None

@@ -115,8 +115,8 @@ def _count(owner: list[Any], item: Any) -> Any:
 
 
 def _add(owner: list[Any], item: Any) -> None:
-    _grow(owner, [item])
-    owner[:] = unique(owner)
+    if contains(item, owner) is not True:
+        _grow(owner, [item])
 
 
 def _update(owner: list[Any], *others: Any) -> None:

@@ -6,12 +6,17 @@ The same rules as Airflow's own objects (``airflow.sdk``), without running any o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import DagkitError
 
 MAX_ARROWS = 250_000  # of one statement
+
+MAX_PARTS = 5_000_000  # of lists, of one file
+BUDGET: ContextVar[list[int] | None] = ContextVar("BUDGET", default=None)
+"""How many parts of lists may still be looked at, in a list of one; None: any number."""
 
 Path = tuple[tuple[int, int], ...]
 """On which side of which choices something is made, the choices being only known at run time."""
@@ -129,9 +134,16 @@ def nodes_of(value: Any, side: str) -> Iterator[Node]:
 
 
 def parts_of(value: Any) -> Iterator[Any]:
-    """A value, or what is inside it if it is a list or dictionary; a list inside itself is walked once."""
-    stack, seen = [value], set()
+    """A value, or what is inside it if it is a list or dictionary; a list inside itself is walked once.
+
+    Raises TooMuch when more than ``MAX_PARTS`` were looked at since ``BUDGET`` was set.
+    """
+    stack, seen, budget = [value], set(), BUDGET.get()
     while stack:
+        if budget is not None:
+            budget[0] -= 1
+        if budget is not None and budget[0] < 0:
+            raise TooMuch(f"more than {MAX_PARTS} items of lists to look through")
         value = stack.pop()
         if not isinstance(value, (list, tuple, dict)):
             yield value

@@ -33,7 +33,7 @@ def read_own(name: str, source: Source, reader: Reader, model: DagModel) -> Load
     options = {key: _ticks(value, tick) if key in TIMES else value for key, value in model.given.items()
                if key in Dag("_").options() and is_plain(value) and value is not None}
     schedule = model.given.get("schedule")
-    options["assets"] = schedule if isinstance(schedule, list) else ()
+    options["assets"] = _flat(schedule)
     options["groups"] = {name: _over(over) for name, over in model.mapped_groups.items()}
     dag = Dag(model.dag_id, tasks, **options)
     if not tasks:
@@ -54,21 +54,26 @@ def _spec(node: Node, tick: float) -> dict[str, Any]:
     spec["upstream"] = [*(u for u in ups if u not in mapped), *dict.fromkeys(u for u in ups if u in mapped)]
     spec["expand"], spec["task_group"] = over or None, node.mapped_group
     if node.operator == "Branch":
-        spec["branch"] = given.get("follow")
+        spec["branch"] = given.get("follow") if is_plain(given.get("follow")) else _flat(given.get("follow"))
     if node.operator == "Short":
         spec["short_circuit"] = "hard" if given.get("ignore_downstream_trigger_rules") else "soft"
     spec["latest_only"] = node.operator == "Latest"
     spec["empty"] = node.operator == "EmptyOperator"
-    spec["outlets"] = given.get("outlets") if isinstance(given.get("outlets"), list) else ()
+    spec["outlets"] = _flat(given.get("outlets"))
     return spec
 
 
 def _in_order(reader: Reader, model: DagModel) -> list[Node]:
     """The tasks in the order in which they were declared, where the file had to make them in another."""
     declared = reader.top.values.get("ORDER")
-    place = {name: number for number, name in enumerate(declared if isinstance(declared, list) else ())}
+    place = {name: number for number, name in enumerate(_flat(declared))}
     return sorted((node for node in model.nodes.values() if node.dag is model),
                   key=lambda node: place.get(node.task_id, len(place)))
+
+
+def _flat(found: Any) -> list[Any]:
+    """The plain items of a list: a file changed by hand may hold lists in lists."""
+    return [item for item in found if is_plain(item)] if isinstance(found, list) else []
 
 
 def _over(given: Mapping[Any, Any]) -> dict[str, str | int]:
@@ -88,4 +93,14 @@ def _ticks(seconds: Any, tick: float) -> Any:
 def _table(source: Source, name: str, found: Any) -> dict[str, Any]:
     if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
         raise source.bad(f"a dictionary {name.upper()}", shown(type(found).__name__), "Export the Dag again.")
+    deep = [key for key, value in found.items() if not _shallow(value)]
+    if deep:
+        what = f"something else under '{shown(deep[0])}'"
+        raise source.bad(f"plain values in {name.upper()}", what, "Export the Dag again.")
     return dict(found)
+
+
+def _shallow(value: Any) -> bool:
+    """Whether a value is plain, or a list or dictionary of plain ones."""
+    return is_plain(value) or isinstance(value, (list, dict)) and all(
+        map(is_plain, value.values() if isinstance(value, dict) else value))

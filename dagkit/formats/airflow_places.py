@@ -133,6 +133,7 @@ class Places:
         owner, key = self.value(node.value, scope), self.key(node.slice, scope)
         if isinstance(owner, Ref):
             return owner
+        self.step(1 + len(owner) // 100 if isinstance(owner, list) else 1)
         if isinstance(owner, list) and MORE in owner:
             return UNKNOWN
         try:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from string import Formatter
 from typing import Any
 
 from .airflow_model import MORE, UNKNOWN, DagModel, Group, Hidden, Ref, Unknown
-from .airflow_scope import Bound, Function, Name, is_plain
+from .airflow_scope import PLAIN, Bound, Function, Name, is_plain
 
 MAX_ITEMS = 5_000  # of one loop, or characters of one computed text
 _BIG = 10**15
@@ -46,6 +46,7 @@ _WIDE = re.compile(r"\d{4}|[*{]")
 _WIDE_PERCENT = re.compile(r"%(?:\([^)]*\))?[-+ #]*(?:\d*\.)?(?:\d{4}|\*)")
 
 
+_UNSURE = (Unknown, Name, Bound)
 _CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii}
 
 
@@ -73,7 +74,7 @@ def truth(value: Any) -> bool | None:
     if is_plain(value):
         return bool(value)
     if isinstance(value, (list, dict)):
-        return None if value and is_open(value) and len(value) == 1 else bool(value)
+        return None if len(value) == 1 and is_open(value) else bool(value)
     return True if isinstance(value, (Ref, DagModel, Group, Function)) else None
 
 
@@ -84,9 +85,8 @@ def is_open(value: Any) -> bool:
 
 def same(left: Any, right: Any) -> bool | None:
     """``left == right``, or None where that cannot be told."""
-    for value in (left, right):
-        if isinstance(value, (Unknown, Name, Bound)):
-            return None
+    if isinstance(left, _UNSURE) or isinstance(right, _UNSURE):
+        return None
     if is_plain(left) and is_plain(right):
         return bool(left == right)
     if isinstance(left, Ref) and isinstance(right, Ref):
@@ -100,9 +100,16 @@ def same(left: Any, right: Any) -> bool | None:
 def _same_items(left: list[Any], right: list[Any]) -> bool | None:
     if len(left) != len(right):
         return False
+    if all_plain(left) and all_plain(right):
+        return list(left) == list(right)
     deep = any(isinstance(item, (list, dict)) for item in (*left, *right))
     answers = [None] if deep else [same(*pair) for pair in zip(left, right, strict=True)]
     return False if False in answers else None if None in answers else True
+
+
+def all_plain(items: Iterable[Any]) -> bool:
+    """Whether all items are plain values, at Python's own speed."""
+    return all(issubclass(kind, PLAIN) for kind in set(map(type, items)))
 
 
 def contains(item: Any, inside: Any) -> bool | None:
@@ -112,6 +119,11 @@ def contains(item: Any, inside: Any) -> bool | None:
     items = items_of(inside)
     if items is None:
         return None
+    if is_plain(item) or isinstance(item, Ref):  # the common case, at Python's own speed
+        nodes = [one.node for one in items if isinstance(one, Ref)] if isinstance(item, Ref) else ()
+        if item in items or isinstance(item, Ref) and item.node in nodes:
+            return True
+        return None if any(issubclass(kind, _UNSURE) for kind in set(map(type, items))) else False
     answers = [None if isinstance(one, (list, dict)) else same(item, one) for one in items]
     return True if True in answers else None if None in answers else False
 

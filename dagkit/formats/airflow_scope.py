@@ -65,9 +65,9 @@ class Scope:
         self.elsewhere.get(name, self).values[name] = value
 
 
-_PLAIN = (str, int, float, bool, type(None))
+PLAIN = (str, int, float, bool, type(None))
 
 
 def is_plain(value: Any) -> bool:
     """Text, a number, a flag or None."""
-    return isinstance(value, _PLAIN)
+    return isinstance(value, PLAIN)

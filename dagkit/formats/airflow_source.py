@@ -16,7 +16,7 @@ from ..errors import choices, nearest, shown
 from .airflow_calls import Calls
 from .airflow_eval import Reader
 from .airflow_flow import Raised, misplaced
-from .airflow_model import DagModel, Node, Ref, TooMuch
+from .airflow_model import BUDGET, MAX_PARTS, DagModel, Node, Ref, TooMuch
 from .airflow_own import is_own, read_own
 from .airflow_params import DAG_NAMES, NAMES, add_expands, dag_options, task_parameters
 from .draft import Draft
@@ -55,6 +55,7 @@ def read(source: Source, *, dag_id: str | None = None) -> Loaded:
     remarks: dict[str, None] = {}
     reader = Reader(Calls(), lambda sentence: remarks.setdefault(sentence), source.stem)
     tree = _parsed(source)
+    BUDGET.set([MAX_PARTS])
     _safely(source, lambda: _follow(reader, tree, remarks))
     model = _chosen(source, reader, dag_id, remarks)
     if is_own(reader):

@@ -193,6 +193,8 @@ def method(reader: Reader, node: Any, bound: Bound, args: list[Any], given: dict
         return _task_method(reader, node, owner, name, args, given)
     if isinstance(owner, DagModel) and name == "get_task" and is_plain(args[0] if args else UNKNOWN):
         return Ref(owner.nodes[args[0]]) if args[0] in owner.nodes else UNKNOWN
+    if isinstance(owner, (list, dict)):
+        reader.step(1 + len(owner) // (10 if name in ("count", "index", "remove", "update") else 500))
     made = value_method(owner, name, args, given, lambda function, more: reader.calls(reader, node, function, more, {}))
     if made is LOST:
         kind = "dictionary" if isinstance(owner, dict) else "list"

@@ -142,6 +142,7 @@ class Expressions(Places):
         left, answers = self.value(node.left, scope), []
         for op, part in zip(node.ops, node.comparators, strict=True):
             right = self.value(part, scope)
+            self.step(1 + len(right) // (5 if isinstance(left, list) else 50) if isinstance(right, (list, dict)) else 1)
             answers.append(compared(op, left, right))
             left = right
         return False if False in answers else UNKNOWN if None in answers else True
@@ -170,18 +171,20 @@ class Expressions(Places):
         function = self.value(node.func, scope)
         args = self.at_List(ast.List(elts=node.args), scope)
         given: dict[str, Any] = {}
-        hidden = False
+        hidden = partly = False
         for keyword in node.keywords:
             value = self.value(keyword.value, scope)
             if keyword.arg is not None:
                 given[keyword.arg] = value
             elif isinstance(value, dict):
-                hidden = hidden or not all(isinstance(key, str) for key in value)
+                partly = partly or not all(isinstance(key, str) for key in value)
                 given.update({key: item for key, item in value.items() if isinstance(key, str)})
             else:
                 hidden = True
         if hidden and function is not UNKNOWN:
             self.unseen(node, "arguments given with ** are only known at run time; they were ignored")
+        elif partly and function is not UNKNOWN:
+            self.unseen(node, "arguments given with ** are partly known at run time only; that part was ignored")
         return self.calls(self, node, function, args, given)
 
     def at_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, scope: Scope) -> Any:

@@ -239,3 +239,24 @@ def test_texts_that_would_never_end_are_not_made(text: str) -> None:
 def test_what_python_itself_refuses(code: str, found: str) -> None:
     with pytest.raises(FormatError, match=f"expected a Python file, found {found}. Mend it there"):
         load(f"import airflow\n{code}\n")
+
+
+@pytest.mark.parametrize("code", ["b == c", "sorted(b)"])
+def test_work_on_long_lists_is_counted(code: str) -> None:
+    """As statements these are few; what they ask for is not."""
+    with pytest.raises(FormatError, match="found more than 500000 steps to follow"):
+        in_dag("b = [str(i) for i in range(5000)]\nc = list(b)\nfor i in range(4000):\n    " + code)
+
+
+def test_looking_for_tasks_in_long_lists_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dagkit.formats.airflow_source.MAX_PARTS", 20_000)
+    with pytest.raises(FormatError, match="items of lists to look through"):
+        in_dag("b = list(range(5000))\nfor i in range(5):\n    b >> 0")
+
+
+@pytest.mark.parametrize("table", ["POOLS", "OUTCOMES", "DURATIONS"])
+def test_an_exported_file_changed_by_hand_holds_nothing_deep(table: str) -> None:
+    own = "from airflow.sdk import DAG\nDAGKIT_EXPORT = 1\nTICK = 1\n"
+    text = f"{own}a = {NEST}{table} = {{'a': a}}\nDAG('d', schedule=a)\n"
+    with pytest.raises(FormatError, match=f"expected plain values in {table}, found something else under 'a'"):
+        load(text)

@@ -11,7 +11,7 @@ from .. import states
 from ..errors import DagkitError, shown
 from ..lesson.page import css, esc, fold, rich, static
 from ..views import draw, gantt
-from ..views.picture import badge, brief, content_prefix, counted, plain
+from ..views.picture import badge, brief, content_prefix, counted, framed, plain
 from ..widget import Widget, module
 from .game import Game
 
@@ -81,7 +81,7 @@ class Board(Widget):
                        f"<td>{esc(task['badge'])} {esc(task['state'])}</td></tr>" for task in shown_now["tasks"])
         head = "".join(f"<th>{name}</th>" for name in ("task", "takes", "pool", "state"))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        return static(f"<p>{esc(HOW)} {esc(shown_now['limits'])}</p><div class=\"dl-scroll\">{shown_now['svg']}</div>"
+        return static(f"<p>{esc(HOW)} {esc(shown_now['limits'])}</p>{framed(shown_now['svg'])}"
                       f'<div class="dl-scroll dl-table">{table}</div>{shown_now["bars"]}{shown_now["score"]}'
                       f"{fold('Play it in code', f'<pre>{CODE}</pre>')}")
 
@@ -123,7 +123,7 @@ def bars(game: Game) -> str:
         rows.append((f"task {task}", [(start, end or max(game.tick, start + 1), "running"), *done]))
     drawn = gantt.svg(rows, prefix=content_prefix("game", rows, last, game.tick), last_tick=last, now=game.tick,
                       title="What ran when")
-    return f'<div class="dl-scroll">{drawn}</div>'
+    return framed(drawn)
 
 
 def result(game: Game) -> str:

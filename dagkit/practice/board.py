@@ -94,9 +94,10 @@ def face(game: Game) -> dict[str, Any]:
     for task in game.dag:
         state = states.TABLE[states.code(now[task.task_id])]
         pool = task.pool if task.pool != "default_pool" else ""
+        fill, ink = (state.fill, state.ink) if state.name != "none" else ("rgba(128,128,128,.16)", "currentColor")
         tasks.append({"label": plain(task.task_id), "after": ", ".join(map(plain, task.upstream)),
                       "takes": brief(task.duration), "pool": plain(pool) if pool else "",
-                      "state": state.name, "badge": badge(state), "fill": state.fill, "ink": state.ink,
+                      "state": state.name, "badge": badge(state), "fill": fill, "ink": ink,
                       "why": shown(game.why_not(task.task_id), 300),
                       "until": game.started[task.task_id] + int(task.duration) if now[task.task_id] == "running" else None})
     return {"tick": game.tick, "over": game.over, "limits": limits(game), "tasks": tasks, "svg": str(drawing.svg),

@@ -207,7 +207,7 @@ function zoomTools(scroller, drawings) {
   const scaleOf = (svg) => {
     if (mode === "zoom") return zoom;
     const [width, height] = sizeOf(svg);
-    const tallest = parseFloat(getComputedStyle(scroller).maxHeight) - 20;
+    const tallest = (parseFloat(getComputedStyle(scroller).maxHeight) || 480) - 20;
     const room = Math.min((scroller.clientWidth - 8) / width, tallest / height, 1.25);
     if (mode === "whole") return Math.max(room, 0.02);
     const sizes = [...svg.querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize) || 12);

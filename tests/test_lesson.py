@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -183,6 +184,11 @@ def test_a_table_cuts_no_cell_and_breaks_no_word():
     assert "<th>trigger_<wbr>rule</th>" in seen and seen.count("one_<wbr>failed") == 20
 
 
+def test_the_name_above_numbers_stands_to_the_right_as_they_do():
+    seen = dk.lesson.table([{"task": "a", "writes refused": 3}, {"task": "b", "writes refused": 0}])._repr_html_()
+    assert '<th>task</th><th class="dk-num">writes refused</th>' in seen and seen.count('<td class="dk-num">') == 2
+
+
 def test_what_was_said_before_comes_back_after():
     SAID.clear()
     before = dk.lesson.before(3)
@@ -283,12 +289,24 @@ def contrast(one, two):
     return (light + 0.05) / (dark + 0.05)
 
 
+def mixed(one, other, share):
+    """``share`` of the first colour, the rest of the other."""
+    parts = [(int(one[k:k + 2], 16), int(other[k:k + 2], 16)) for k in (1, 3, 5)]
+    return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in parts)
+
+
+JUPYTERLAB = {"fg": ("#212121", "#e2e2e2"), "bg": ("#ffffff", "#212121"), "soft": ("#eeeeee", "#424242")}
+"""Its own colours, light and dark, which take the place of ours there."""
+
+
 def test_text_stands_out_from_its_ground_in_light_and_dark():
     pairs = dict(re.findall(r"--dl-(\w+):[^;]*light-dark\((#\w+,#\w+)\)", css()))
-    full = {name: ["#" + c[1:] * (2 if len(c) == 4 else 1) for c in both.split(",")] for name, both in pairs.items()}
-    for name, mode in [(name, mode) for name in ("fg", "dim") for mode in (0, 1)]:
-        for ground in ("bg", "soft"):
-            assert contrast(full[name][mode], full[ground][mode]) >= 4.5, (name, ground, mode)
+    own = {name: ["#" + c[1:] * (2 if len(c) == 4 else 1) for c in both.split(",")] for name, both in pairs.items()}
+    share = int(re.search(r"--dl-dim:color-mix\(in srgb,var\(--dl-fg\) (\d+)%,var\(--dl-bg\)\)", css())[1]) / 100
+    for colours, mode in itertools.product((own, JUPYTERLAB), (0, 1)):
+        fg, bg, soft = (colours[name][mode] for name in ("fg", "bg", "soft"))
+        for text, ground in itertools.product((fg, mixed(fg, bg, share)), (bg, soft)):
+            assert contrast(text, ground) >= 4.5, (text, ground)
 
 
 def test_importing_the_kit_stays_light():

@@ -680,6 +680,18 @@ def test_where_drawings_are_taken_away_a_sentence_says_how_to_see_them():
     assert "wave 2" in re.search(r'<div class="dk-scroll" hidden="hidden".*?</div>', left, flags=re.S)[0]
 
 
+@pytest.mark.parametrize("twin", [
+    lambda: dk.architecture.journey().twin(),
+    lambda: dk.practice.puzzle(3).play("airflow")._repr_mimebundle_()[0]["text/html"],
+    lambda: dk.drill("critical_path", 1)._repr_html_(),
+    lambda: dk.symptoms.incident(1)._repr_html_(),
+], ids=["journey", "board", "drill", "incident"])
+def test_so_does_a_page_of_words_with_a_drawing(twin):
+    shown = twin()
+    left = re.sub(r"<style>.*?</style>|</?svg[^>]*>", "", shown)
+    assert shown.count("<svg") == left.count('<div class="dk-scroll" hidden="hidden"') == left.count(picture.UNSEEN) > 0
+
+
 def test_one_html_holds_picture_and_table():
     bundle = examples.file_fanout().draw()._repr_mimebundle_()
     assert set(bundle) == {"text/html", "text/plain"}

@@ -9,6 +9,7 @@ import traitlets
 
 from ..lesson.chips import chips
 from ..lesson.page import static
+from ..views.picture import framed
 from ..widget import Widget, module
 from .drawn import architecture
 
@@ -74,7 +75,7 @@ class Journey(Widget):
         """The map, and every step as a row."""
         rows = [{"step": k, "who acts": s.component, "what": s.does, "row in the database": s.row,
                  "state then": s.state or "-"} for k, s in enumerate(STEPS, 1)]
-        return static(f'<div class="dl-map">{self.html}</div>{chips(rows)._repr_html_()}')
+        return static(f'<div class="dl-map">{framed(self.html)}</div>{chips(rows)._repr_html_()}')
 
 
 def journey() -> Journey:

@@ -10,7 +10,7 @@ from ..views.picture import badge
 from ..views.table import rows_of
 from .page import LONGEST, breaks, esc, static
 
-_CELL = ("padding:4px 14px 4px 0;text-align:left;vertical-align:top;white-space:normal;"
+_CELL = ("padding:4px 14px 4px 0;text-align:left;vertical-align:baseline;white-space:normal;"
          "overflow-wrap:normal;word-break:normal")
 _LOOK = ("display:inline-block;margin:1px 0;padding:0 6px;border:1px {border} currentColor;border-radius:8px;"
          "white-space:nowrap")

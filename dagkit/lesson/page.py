@@ -57,7 +57,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         columns, rows = tables.rows_of(self.rows)
-        head = "".join(f"<th>{breaks(name)}</th>" for name in columns)
+        first = rows[0] if rows else [""] * len(columns)
+        head = "".join(f"<th{_look(value)}>{breaks(name)}</th>" for name, value in zip(columns, first, strict=True))
         body = "".join(f"<tr>{''.join(map(_td, row))}</tr>" for row in rows[:tables.MOST])
         more = f"<p>The first {tables.MOST} of {len(rows):,} rows.</p>" if len(rows) > tables.MOST else ""
         return static(f'<div class="dl-scroll dl-table"><table><thead><tr>{head}</tr></thead>'
@@ -85,9 +86,12 @@ def breaks(value: Any) -> str:
 
 
 def _td(value: Any) -> str:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    look = ' class="dk-num"' if number else ""
-    return f"<td{look}>{breaks(value)}</td>"
+    return f"<td{_look(value)}>{breaks(value)}</td>"
+
+
+def _look(value: Any) -> str:
+    """Numbers stand to the right, and so does the name above them."""
+    return ' class="dk-num"' if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
 
 
 class Folded:

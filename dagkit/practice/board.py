@@ -11,7 +11,7 @@ from .. import states
 from ..errors import DagkitError, shown
 from ..lesson.page import css, esc, fold, rich, static
 from ..views import draw, gantt
-from ..views.picture import badge, brief, content_prefix, counted, plain
+from ..views.picture import badge, brief, content_prefix, counted, framed, plain
 from ..widget import Widget, module
 from .game import Game
 
@@ -81,7 +81,7 @@ class Board(Widget):
                        f"<td>{esc(task['badge'])} {esc(task['state'])}</td></tr>" for task in shown_now["tasks"])
         head = "".join(f"<th>{name}</th>" for name in ("task", "takes", "pool", "state"))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        return static(f"<p>{esc(HOW)} {esc(shown_now['limits'])}</p><div class=\"dl-scroll\">{shown_now['svg']}</div>"
+        return static(f"<p>{esc(HOW)} {esc(shown_now['limits'])}</p>{framed(shown_now['svg'])}"
                       f'<div class="dl-scroll dl-table">{table}</div>{shown_now["bars"]}{shown_now["score"]}'
                       f"{fold('Play it in code', f'<pre>{CODE}</pre>')}")
 
@@ -94,9 +94,10 @@ def face(game: Game) -> dict[str, Any]:
     for task in game.dag:
         state = states.TABLE[states.code(now[task.task_id])]
         pool = task.pool if task.pool != "default_pool" else ""
+        fill, ink = (state.fill, state.ink) if state.name != "none" else ("rgba(128,128,128,.16)", "currentColor")
         tasks.append({"label": plain(task.task_id), "after": ", ".join(map(plain, task.upstream)),
                       "takes": brief(task.duration), "pool": plain(pool) if pool else "",
-                      "state": state.name, "badge": badge(state), "fill": state.fill, "ink": state.ink,
+                      "state": state.name, "badge": badge(state), "fill": fill, "ink": ink,
                       "why": shown(game.why_not(task.task_id), 300),
                       "until": game.started[task.task_id] + int(task.duration) if now[task.task_id] == "running" else None})
     return {"tick": game.tick, "over": game.over, "limits": limits(game), "tasks": tasks, "svg": str(drawing.svg),
@@ -123,7 +124,7 @@ def bars(game: Game) -> str:
         rows.append((f"task {task}", [(start, end or max(game.tick, start + 1), "running"), *done]))
     drawn = gantt.svg(rows, prefix=content_prefix("game", rows, last, game.tick), last_tick=last, now=game.tick,
                       title="What ran when")
-    return f'<div class="dl-scroll">{drawn}</div>'
+    return framed(drawn)
 
 
 def result(game: Game) -> str:

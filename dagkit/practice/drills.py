@@ -17,6 +17,7 @@ from ..dag import Dag
 from ..errors import DagkitError, choices, nearest, quoted, shown
 from ..lesson.checks import Verdict
 from ..lesson.page import Table, content, esc, fold, plain, rich, static
+from ..views.picture import framed
 
 LEVELS = (1, 2, 3)
 
@@ -150,7 +151,7 @@ class Drill:
         """The problem without its answer."""
         given = "".join(f"<p>{rich(line)}</p>" for line in self.posed.situation)
         table = Table(list(self.posed.rows))._repr_html_() if self.posed.rows else ""
-        picture = f'<div class="dl-scroll">{self.picture}</div>' if self.picture else ""
+        picture = framed(self.picture) if self.picture else ""
         offered = f"<p>{' · '.join(map(rich, self.posed.offered))}</p>" if self.posed.offered else ""
         return (f'<p class="dl-note">{esc(self.title)} · seed {self.seed} · level {self.level}</p>{given}{picture}{table}'
                 f'<p class="dl-ask"><b>{rich(self.posed.question)}</b></p>{offered}'

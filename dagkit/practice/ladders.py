@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import DagkitError, quoted
 from ..lesson.page import Page, content, fold, items, plain, rich
+from ..views.picture import UNSEEN
 from .content import chapter
 from .drills import Judged, Worked
 from .facts import filled
@@ -126,12 +127,12 @@ class _Both:
 def plain_of(html: str) -> str:
     """The text of a hint, for a terminal.
 
-    >>> plain_of("<p>a &lt; b</p>")
+    >>> plain_of(f"<p>a &lt; b</p>{UNSEEN}<svg></svg>")
     'a < b'
     """
     import html as markup
     import re
-    text = re.sub(r"<(svg|style|table)\b.*?</\1>", "", html, flags=re.DOTALL)
+    text = re.sub(r"<(svg|style|table)\b.*?</\1>", "", html.replace(UNSEEN, ""), flags=re.DOTALL)
     text = re.sub(r"</(p|pre|li|dt|dd|h4)>|<br>", "\n", text)
     return markup.unescape(re.sub(r"<[^>]+>", "", text)).strip()
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..lesson.page import Table, esc, items, static
 from ..states import FINISHED, NAMES
 from ..views import gantt
-from ..views.picture import brief, content_prefix
+from ..views.picture import brief, content_prefix, framed
 from ..views.timeline import segments
 from .deployment import Broken
 
@@ -68,7 +68,7 @@ def bars(case: Broken, rows: int = 18) -> str:
              f"{brief(since)} to {case.at} (a tick is 10 seconds). A dotted line: it has not begun. "
              "Tasks that ended earlier are left out.")
     drawn = gantt.svg(kept, prefix=content_prefix(title, kept), last_tick=case.at + 1, title=title, first=since)
-    return f'<p class="dl-note">{esc(title)}</p><div class="dl-scroll">{drawn}</div>'
+    return f'<p class="dl-note">{esc(title)}</p>{framed(drawn)}'
 
 
 def html(case: Broken, head: str, lines: list[str]) -> str:

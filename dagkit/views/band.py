@@ -27,6 +27,7 @@ def band(found: BreakEven) -> Picture:
     body = [*_axes(found), el("path", cls="dk-band", d=_outline(found, *edges)),
             el("path", cls="dk-limit", d=f"M{LEFT} {num(_y(found.worse))} h{WIDE}")]
     body += [part for k, name in enumerate(found.names) for part in _curve(found, k, name)]
+    body += [part for name in found.names for part in _even(found, name)]
     svg = svg_root(prefix, LEFT + WIDE + RIGHT, TOP + TALL + BELOW, "How much longer pods take than standing workers",
                    _style(f"{prefix}svg"), body)
     return Picture(svg, rows(found), words(found))
@@ -91,22 +92,29 @@ def _curve(found: BreakEven, k: int, name: str) -> list[str]:
     points = [(_x(found, length), _y(ratio)) for length, ratio in zip(found.lengths, found.curves[name], strict=True)]
     line = "M" + " L".join(f"{num(x)} {num(y)}" for x, y in points)
     dash, top = DASHES[k % len(DASHES)], TOP + 14 + 20 * k
-    parts = [el("path", cls="dk-curve", stroke_dasharray=dash, d=line),
-             el("path", cls="dk-key-line", stroke_dasharray=dash, d=f"M{LEFT + WIDE - 178} {top - 4} h28"),
-             el("text", esc(plain(name, 16)), cls="dk-say", x=LEFT + WIDE - 144, y=top)]
+    return [el("path", cls="dk-curve", stroke_dasharray=dash, d=line),
+            el("path", cls="dk-key-line", stroke_dasharray=dash, d=f"M{LEFT + WIDE - 178} {top - 4} h28"),
+            el("text", esc(plain(name, 16)), cls="dk-say", x=LEFT + WIDE - 144, y=top)]
+
+
+def _even(found: BreakEven, name: str) -> list[str]:
+    """Where pods no longer lose, marked on the limit, above all curves."""
     length = found.even[name]
-    if length is not None and found.lengths[0] <= length <= found.lengths[-1]:
-        x = _x(found, length)
-        told = el("title", esc(f"{plain(name)}: from {time(length)} on"))
-        parts += [el("circle", told, cls="dk-even", cx=x, cy=_y(found.worse), r=5),
-                  el("text", time(length), cls="dk-say dk-mid", x=x, y=_y(found.worse) - 10)]
-    return parts
+    if length is None or not found.lengths[0] <= length <= found.lengths[-1]:
+        return []
+    x = _x(found, length)
+    told = el("title", esc(f"{plain(name)}: from {time(length)} on"))
+    return [el("circle", told, cls="dk-even", cx=x, cy=_y(found.worse), r=5),
+            el("text", time(length), cls="dk-say dk-mid dk-clear", x=x, y=_y(found.worse) - 10)]
 
 
 def _style(root: str) -> str:
     return text_style(root) + (
         f"#{root} .dk-axis{{font-size:11px;opacity:.75}}#{root} .dk-mid{{text-anchor:middle}}"
         f"#{root} .dk-right{{text-anchor:end}}#{root} .dk-say{{font-size:11px;font-weight:600}}"
+        # curves pass behind these words; the page's own colour around each letter keeps them apart
+        f"#{root} .dk-clear{{stroke:var(--jp-layout-color0,var(--vscode-editor-background,Canvas));stroke-width:4;"
+        "stroke-linejoin:round;paint-order:stroke}"
         f"#{root} .dk-grid{{stroke:currentColor;stroke-opacity:.14}}"
         f"#{root} .dk-band{{fill:#1f7ae0;fill-opacity:.16}}"
         f"#{root} :is(.dk-curve,.dk-key-line){{stroke:#1f7ae0;stroke-width:2.2}}"

@@ -116,7 +116,7 @@ def _areas(lanes_of: Mapping[str, Lane], end: int, seconds: float, top: int | No
     high = top or max((max(level) for lane, *_ in lanes_of.values() for level in lane), default=1) or 1
     prefix = content_prefix("lanes", sorted(lanes_of.items()), end, seconds, top)
     bottom = HEAD + len(lanes_of) * (TALL + GAP) - GAP + 6
-    body = [el("text", "s", cls="dk-axis", x=left - 14, y=HEAD - 10)]
+    body = [el("text", "s", cls="dk-axis", x=left - 26, y=HEAD - 10)]
     for mark in ticks(end * seconds):
         x = left + WIDE * float(mark / (end * seconds))
         body.append(el("path", cls="dk-grid", d=f"M{num(x)} {HEAD - 4} V{num(bottom)}"))

@@ -35,6 +35,8 @@ UNSEEN = '<p class="dk-untrusted">Here is a picture. Run the cell to see it, or 
 """JupyterLab takes style and drawings away from a notebook of somebody else, but neither text nor ``hidden="hidden"``
 (without a value it does). So a picture's own style hides this sentence and shows the drawing, of which only a heap of
 words would be left."""
+FRAME = ("<style>.dk-frame>.dk-untrusted{display:none}.dk-frame>.dk-scroll[hidden]{display:block!important;overflow-x:auto}"
+         ".dk-frame>.dk-scroll>svg{display:block;max-width:100%;min-width:var(--dk-least);height:auto}</style>")
 DASHES = {"solid": "none", "dashed": "5 3", "dotted": "1.5 2.5"}
 
 
@@ -196,6 +198,16 @@ def stacked(svgs: Sequence[str], gap: float = 14) -> str:
 def _size_of(svg: str) -> tuple[float, float]:
     found = re.search(r' width="([\d.]+)" height="([\d.]+)"', svg)
     return (float(found[1]), float(found[2])) if found else (0.0, 0.0)
+
+
+def framed(svg: str) -> str:
+    """A drawing within a page of words: it shrinks and scrolls like a Picture, and hides where style is taken away.
+
+    >>> framed("<svg/>").endswith('hidden="hidden" style="--dk-least:0px"><svg/></div></div>')
+    True
+    """
+    return (f'<div class="dk-frame">{FRAME}{UNSEEN}'
+            f'<div class="dk-scroll" hidden="hidden" style="{_room(svg)}">{svg}</div></div>')
 
 
 class Picture:

@@ -171,9 +171,11 @@ function graphPane(replay, choose) {
   const nodeOf = new Map(nodes.flatMap((node) => node.tis.map((ti) => [ti, node])));
   const notes = replay.graphs.filter(({ collapsed }) => collapsed);
   const legible = Math.max(0, ...drawings.map((svg) => sizeOf(svg)[0])) * (LEGIBLE / 11) + 32; // its key is of 11 px
+  const wide = `--dk-wide:${Math.ceil(legible)}px`;
   const zoom = zoomTools(scroller, drawings);
   return {
-    el: h("section.dk-graph", { "aria-label": "Dag", style: `--dk-wide:${Math.ceil(legible)}px` },
+    wide,
+    el: h("section.dk-graph", { "aria-label": "Dag", style: wide },
       h("div.dk-head", {}, h("h4", {}, "Dag"), zoom.el), scroller,
       ...notes.map(({ collapsed }) => h("p.dk-note", {}, collapsed))),
     fit: zoom.fit,
@@ -205,7 +207,8 @@ function zoomTools(scroller, drawings) {
   const scaleOf = (svg) => {
     if (mode === "zoom") return zoom;
     const [width, height] = sizeOf(svg);
-    const room = Math.min((scroller.clientWidth - 8) / width, 460 / height, 1.25);
+    const tallest = (parseFloat(getComputedStyle(scroller).maxHeight) || 480) - 20;
+    const room = Math.min((scroller.clientWidth - 8) / width, tallest / height, 1.25);
     if (mode === "whole") return Math.max(room, 0.02);
     const sizes = [...svg.querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize) || 12);
     return Math.max(room, LEGIBLE / Math.min(12, ...sizes));
@@ -299,7 +302,7 @@ function progressBar(el) {
   };
 }
 
-/** The Gantt chart: a row per TI, its states as segments. A tick is a column, so that the last one shows too. */
+/** The Gantt chart: a row per TI, its states as segments. A tick is a column that begins at its mark; the last one too. */
 function rowsPane(replay, end, choose, seek) {
   const columns = end + 1;
   const all = replay.tis.map((_, ti) => ti);
@@ -331,7 +334,7 @@ function rowsPane(replay, end, choose, seek) {
     const zoom = outer.width / scroller.offsetWidth || 1; // of the page around: a rectangle is of the page
     const over = (outer.right - inner.right) / zoom;
     axis.el.style.marginRight = curtain.el.style.right = `${over}px`;
-    width = curtain.el.clientWidth;
+    width = axis.el.clientWidth;
     axis.draw(width);
   };
   return {
@@ -413,7 +416,7 @@ function timeAxis(end, columns, seek) {
   };
   el.addEventListener("pointerdown", go);
   el.addEventListener("pointermove", go);
-  const mark = (tick) => h("span", { style: `left:${((tick + 0.5) / columns) * 100}%` }, String(tick));
+  const mark = (tick) => h("span", { style: `left:${(tick / columns) * 100}%` }, String(tick));
   return { el, draw: (width) => el.replaceChildren(...niceTicks(end, Math.min(12, width / 40)).map(mark)) };
 }
 
@@ -429,7 +432,7 @@ function timeCurtain(columns) {
       seen = Math.max(seen, tick);
       move(later, tick + 1);
       move(unseen, seen + 1);
-      move(line, tick + 0.5);
+      move(line, tick);
     },
   };
 }
@@ -602,7 +605,7 @@ function lane(replay, end, { choose, seek, name }) {
   };
   return {
     story,
-    columns: () => h("div.dk-lane", {}, h("div.dk-column", {}, graph.el, rows.el, log.el),
+    columns: () => h("div.dk-lane", { style: graph.wide }, h("div.dk-column", {}, graph.el, rows.el, log.el),
       h("div.dk-column", {}, task.el, meters.el, legend.el)),
     parts: () => [futureHeading(name, story), ...[graph, task, rows, meters, log, legend].map(({ el }) => el)],
     fit: () => panes.forEach((pane) => pane.fit?.()),

@@ -253,9 +253,12 @@ def test_the_ticks_above_the_rows_stand_over_the_bars(show, orders, width):
         const box = el.getBoundingClientRect(); return [el.textContent, box.left + box.width / 2]; }))""")
     starts = page.eval_on_selector_all(".dk-seg", """(all) => all.map((el) =>
         [el.title.match(/from tick (\\d+)/)[1], el.getBoundingClientRect().left])""")
-    column = page.locator(".dk-track").first.bounding_box()["width"] / (orders.last_tick + 1)
-    off = {tick: middles[tick] - (left + column / 2) for tick, left in starts if tick in middles}
+    off = {tick: middles[tick] - left for tick, left in starts if tick in middles}
     assert len(off) >= 2 and max(map(abs, off.values())) <= 1
+    for now in (0, 8):  # so does the line of the current tick
+        page.locator(".dk-scrub").fill(str(now))
+        line = page.locator(".dk-now").evaluate("(el) => el.getBoundingClientRect().left + 1")
+        assert abs(line - middles[str(now)]) <= 1
 
 
 def test_what_was_not_seen_yet_stays_hidden(show, orders):
@@ -450,8 +453,15 @@ def test_fit_shows_the_whole_drawing(show, orders, tasks, width):
     assert max(page.evaluate(ACROSS)) <= 0
 
 
-def test_a_drawing_a_little_too_wide_shrinks(show, orders):
-    page = show(orders, size=(800, 900))  # not as wide as it was drawn, wide enough to be read
+def five_in_a_row() -> Any:
+    """A drawing for which two columns of the usual widths leave a little too little room."""
+    names = [f"a_long_step_{i}" for i in range(5)]
+    return simulate(Dag("row", [Task(name, names[max(0, i - 1):i]) for i, name in enumerate(names)]))
+
+
+@pytest.mark.parametrize("width", [800, 1150])
+def test_a_drawing_a_little_too_wide_shrinks(show, orders, width):
+    page = show(orders if width == 800 else five_in_a_row(), size=(width, 900))  # wide enough to be read
     assert max(page.evaluate(ACROSS)) <= 0
     assert float(page.get_attribute('.dk-graph svg', 'data-scale')) < 1
 

@@ -36,7 +36,7 @@ SHAPES: dict[str, Callable[[int], int]] = {   # tasks -> width of a layer
 }
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 ROUNDS = {1_000: 5, 10_000: 5, 100_000: 3, 1_000_000: 1}
-OPTIMA = Path(__file__).resolve().parents[1] / "tests" / "data" / "optimal.json"
+OPTIMA = Path(__file__).resolve().parents[1] / "tests" / "data" / "optimal.json"    # by tools/make_optimal.py
 Plain = dict[str, list[str]]
 """id -> upstream ids: what graphlib takes, and all that networkx keeps."""
 
@@ -239,8 +239,10 @@ def slot_cells(dag: Dag, case: str, rounds: int) -> Iterator[Cell]:
                       rounds if len(dag) <= 10_000 else 1)
 
 
-def quality_cells() -> Iterator[Cell]:
-    """How long the schedules are, beside optima that a solver proved (tools/make_optimal.py)."""
+def small_cells() -> Iterator[Cell]:
+    """A curve while a slider moves; and how long the schedules are, beside optima that a solver proved."""
+    curve = layered(50, 7)
+    yield amount("makespan curve, 1 to 32 slots", "50 tasks", lambda: makespan_curve(curve, 32), 100, unit="ms", scale=1e3)
     kept = json.loads(OPTIMA.read_text(encoding="utf-8"))["cases"]
     shares = [makespan(Dag.from_dict(case["tasks"]), case["slots"], first="critical_path") / case["optimum"]
               for case in kept]
@@ -250,9 +252,8 @@ def quality_cells() -> Iterator[Cell]:
 
 
 def cells(sizes: tuple[int, ...] = SIZES) -> Iterator[Cell]:
-    yield from quality_cells()
-    curve = layered(50, 7)
-    yield amount("makespan curve, 1 to 32 slots", "50 tasks", lambda: makespan_curve(curve, 32), 100, unit="ms", scale=1e3)
+    if sizes[0] < SIZES[-1]:
+        yield from small_cells()
     for n in sizes:
         for shape, width in SHAPES.items():
             case, rounds = f"{n:,} tasks, {shape}", ROUNDS[n] if n in ROUNDS else 3

@@ -1,12 +1,12 @@
 """All benchmarks in turn: ``make bench``. One table of figures beside their goals, also as JSON and as a picture.
 
-    python benchmarks/run.py [--quick | --up-to TASKS | --only PART | --rest]
+    python benchmarks/run.py [--quick | --only PART | --rest]
 
---quick stops at 10,000 tasks and keeps nothing: a look, not a result. --up-to leaves out planning on larger Dags (a
-million tasks take half of the time and 8 GB). --only measures one part anew, "engine" say, and puts its figures in the
-place of the old. The table is kept in benchmarks/results.json and drawn as docs/benchmarks.svg, both written when it is
-complete. An interrupt stops at once; an incomplete table is not kept. --rest runs, instead, those that need a database,
-describe a model or time whole notebooks, and print what they find (``make bench-rest``).
+--quick stops at 10,000 tasks and keeps nothing: a look, not a result. --only measures one part anew and puts its figures
+in the place of the old; the slow parts are measured only so: "million" (planning on Dags of a million tasks: 8 GB) and
+"compiled" (what a compiled engine would bring). The table is kept in benchmarks/results.json and drawn as
+docs/benchmarks.svg, both written when it is complete. An interrupt stops at once; an incomplete table is not kept. --rest
+runs, instead, those that need a database, describe a model or time whole notebooks, and print what they find.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import bench_compiled
 import bench_design
@@ -34,35 +35,41 @@ RESULTS, PICTURE = HERE / "results.json", HERE.parent / "docs" / "benchmarks.svg
 REST = (["bench_executors"], ["bench_latency"], ["bench_probe"], ["bench_claims"], ["bench_notebooks", "--cells"])
 
 
-PARTS: dict[str, Callable[[int], Iterator[Cell]]] = {
+PARTS: dict[str, Callable[[int], Iterator[Cell]]] = {       # given the most tasks that a Dag may have
     "start": lambda _: bench_start.cells(),
     "notebooks": lambda _: bench_notebooks.players(),
     "design": lambda _: bench_design.cells(),
-    "engine": lambda up_to: bench_engine.cells(min(up_to, 100_000)),
+    "engine": bench_engine.cells,
+    "planning": lambda most: bench_planning.cells(tuple(n for n in bench_planning.SIZES if n <= most)),
+    "million": lambda _: bench_planning.cells(bench_planning.SIZES[-1:]),
     "compiled": lambda _: bench_compiled.cells(),
-    "planning": lambda up_to: bench_planning.cells(tuple(n for n in bench_planning.SIZES if n <= up_to)),
 }
+SLOW = ("million", "compiled")
 
 
-def main(quick: bool, up_to: int, only: str | None) -> None:
-    begin = time.perf_counter()
-    parts = [only] if only else list(PARTS)
-    found = show(cell for part in parts for cell in PARTS[part](10_000 if quick else up_to))
-    goals = [cell.met for cell in found if cell.met is not None]
-    minutes = (time.perf_counter() - begin) / 60
-    print(f"\n{sum(goals)} of {len(goals)} goals met, in {minutes:.1f} minutes")
-    if quick:
-        return
-    about = {"python": platform.python_version(), "machine": "2 cores", "minutes": round(minutes, 1)}
-    told = [cell.to_json() for cell in found]
-    if only:
-        anew = {(cell["what"], cell["case"], cell["peer"]): cell for cell in told}
-        about = json.loads(RESULTS.read_text(encoding="utf-8"))
-        kept = about["cells"]
-        told = [anew.pop((cell["what"], cell["case"], cell["peer"]), cell) for cell in kept] + list(anew.values())
-    about["cells"] = told
+def main(quick: bool, only: str | None) -> None:
+    measured: dict[str, dict[str, Any]] = {}
+    for part in [only] if only else [part for part in PARTS if part not in SLOW]:
+        begin = time.perf_counter()
+        found = [cell.to_json() for cell in show(PARTS[part](10_000 if quick else 100_000))]
+        measured[part] = {"minutes": round((time.perf_counter() - begin) / 60, 1), "cells": found}
+    goals = [cell["met"] for cell in cells_of(measured) if cell["met"] is not None]
+    print(f"\n{sum(goals)} of {len(goals)} goals met, in {sum(part['minutes'] for part in measured.values()):.1f} minutes")
+    if not quick:
+        keep(measured)
+
+
+def keep(measured: dict[str, dict[str, Any]]) -> None:
+    """Put these parts in the place of the old, in the table and in its picture."""
+    known = {**json.loads(RESULTS.read_text(encoding="utf-8"))["parts"], **measured}
+    parts = {name: known[name] for name in PARTS if name in known}
+    about = {"python": platform.python_version(), "machine": "2 cores", "parts": parts}
     RESULTS.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    PICTURE.write_text(picture(told), encoding="utf-8")
+    PICTURE.write_text(picture(cells_of(parts)), encoding="utf-8")
+
+
+def cells_of(parts: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    return [cell for part in parts.values() for cell in part["cells"]]
 
 
 def rest() -> None:
@@ -76,13 +83,11 @@ def rest() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Figures beside their goals.")
     parser.add_argument("--quick", action="store_true", help="stop at 10,000 tasks, keep nothing")
-    parser.add_argument("--up-to", type=int, default=bench_planning.SIZES[-1], metavar="TASKS",
-                        help="no planning on larger Dags")
     parser.add_argument("--only", choices=PARTS, help="measure one part anew")
     parser.add_argument("--rest", action="store_true", help="what is not in the table")
     given = parser.parse_args()
     try:
-        rest() if given.rest else main(given.quick, given.up_to, given.only)
+        rest() if given.rest else main(given.quick, given.only)
     except KeyboardInterrupt:
         print("stopped")
         sys.exit(130)

@@ -117,7 +117,7 @@ def against_bare(what: str, case: str, scenario: dk.Scenario, slots: int, goal: 
 def scale_cells(n: int) -> Iterator[Cell]:
     """Five times the task instances should take about five times as long."""
     small, large = concurrent(n), concurrent(5 * n)
-    taken = in_turns({"small": lambda: play(small), "large": lambda: play(large)}, 3)
+    taken = in_turns({"small": lambda: play(small), "large": lambda: play(large)}, 1)
     yield Cell("five times the task instances", f"{n:,} to {5 * n:,}", "budget",
                taken.median("large") / taken.median("small"), 7, "times", taken.spread())
 

@@ -234,9 +234,11 @@ def slot_cells(dag: Dag, case: str, rounds: int) -> Iterator[Cell]:
     ours = {"list schedule, 64 slots": lambda: makespan(dag, 64)}
     yield from beside(case, ours, {"SimPy, lean model": (partial(lean_simpy, dag, 64), 4),
                                    "SimPy, its event queue": (partial(bare_simpy, dag, 64), 1)}, rounds, int)
-    # The idiomatic one grants a slot before the other completions of the instant, so it may differ in ties.
-    yield from beside(case, ours, {"SimPy, idiomatic": (partial(idiomatic_simpy, dag, 64), 15)},
-                      rounds if len(dag) <= 10_000 else 1)
+    # The idiomatic one grants a slot before the other completions of the instant, so it may differ in ties. SimPy keeps all
+    # that wait in one sorted list: of the large Dags only the square one is not a matter of minutes.
+    if len(dag) <= 10_000 or "square" in case:
+        yield from beside(case, ours, {"SimPy, idiomatic": (partial(idiomatic_simpy, dag, 64), 15)},
+                          rounds if len(dag) <= 10_000 else 1)
 
 
 def small_cells() -> Iterator[Cell]:

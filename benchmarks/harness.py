@@ -129,7 +129,7 @@ def in_turns(calls: dict[str, Callable[[], Any] | Fresh], rounds: int = 5,
     """Take each call's time so many times, in turns, so that a slow moment hits all.
 
     Each is called once before: that warms it up, says how often it has to be repeated, and gives its answer. same:
-    what of an answer must agree with all others; AssertionError if it does not. One round is that first call.
+    what of an answer must agree with all others; AssertionError if it does not.
     """
     gc.collect()
     gc.freeze()                                            # what is there now is not looked through again and again
@@ -142,12 +142,15 @@ def in_turns(calls: dict[str, Callable[[], Any] | Fresh], rounds: int = 5,
             agreed = told if agreed is None else agreed
             assert told == agreed, f"{name} answers something else"
             del answer, told
-    attempts = [] if rounds > 1 else [Taken({name: [took] for name, took in first.items()})]
+    times = {name: repeats(call, first[name]) for name, call in calls.items()}
+    attempts: list[Taken] = []
     while not attempts or len(attempts) < 3 and (attempts[-1].spread() or 0) > SPREAD:
-        taken = Taken({name: [] for name in calls})
-        for _ in range(rounds):
+        counts = not attempts                              # the first reading of a long call is one of the first attempt
+        taken = Taken({name: [first[name]] if counts and (times[name] == 1 or rounds == 1) else [] for name in calls})
+        for turn in range(rounds):
             for name, call in calls.items():
-                taken[name].append(seconds(call, repeats(call, first[name])))
+                if len(taken[name]) <= turn:
+                    taken[name].append(seconds(call, times[name]))
         attempts.append(taken)
     gc.unfreeze()
     return min(attempts, key=lambda taken: taken.spread() or 0)

@@ -103,7 +103,7 @@ def test_what_readme_says_of_speed_is_in_the_results():
 
     assert says("**rustworkx** finds the waves themselves several times faster")
     assert max(values("waves, found anew", "rustworkx")) < 1 / 2
-    assert says("is about two thirds as fast") and 0.5 < values("full simulator", "SimPy, lean model")[0] < 0.8
+    assert says("is half to nine tenths as fast") and 0.5 < values("full simulator", "SimPy, lean model")[0] < 0.95
     assert says("about 1,300 of Python's bytecodes, the model less than 700: a goal of 450")
     assert 1_250 < values("bytecodes a task", "dagkit, whole simulate")[0] < 1_350
     assert values("bytecodes a task", "SimPy, lean model")[0] < 700
@@ -112,16 +112,16 @@ def test_what_readme_says_of_speed_is_in_the_results():
     assert 170 < values("bytecodes a task", "bare dict and heap")[0] < 180
     assert says("it is 500 to 700 times slower") and 400 < values("full simulator", "naive loop")[0] < 800
     assert says("holds about 200 MiB") and 185 < values("memory", "budget", "500,000 tasks, all of it")[0] < 215
-    assert says("Up to 10,000 tasks it does; beyond, where names lie outside the caches, 3 to 5 times")
-    assert min(value for size in (" 1,000", " 10,000") for value in of_size("build and waves, a dictionary", size)) >= 5
+    assert says("Up to 10,000 tasks it does, or nearly; beyond, where names lie outside the caches, 3 to 5 times")
+    assert min(value for size in (" 1,000", " 10,000") for value in of_size("build and waves, a dictionary", size)) > 4.5
     assert all(3 < value < 5 for size in (" 100,000", " 1,000,000")
                for value in of_size("build and waves, a dictionary", size))
     assert says("a little more than once as fast")
     assert all(1 < value < 2 for value in values("build and waves, a checked Dag", "networkx"))
     assert says("compiled by mypyc is not quite twice as fast")
     assert 1.4 < max(values("ticks compiled by mypyc", "as they are")) < 2
-    assert says("about ten minutes for Dags of up to 100,000 tasks")
-    assert 5 < sum(PARTS[part]["minutes"] for part in ("start", "notebooks", "design", "engine", "planning")) < 12
+    assert says("some eight minutes for Dags of up to 100,000 tasks")
+    assert 5 < sum(PARTS[part]["minutes"] for part in ("start", "notebooks", "design", "engine", "planning")) < 10
     assert says("critical paths nearly everywhere")
     paths = [cell["met"] for cell in KEPT if cell["what"].startswith("critical path")]
     assert sum(paths) >= 0.9 * len(paths)

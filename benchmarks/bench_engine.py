@@ -180,10 +180,8 @@ def bytecode_cells(n: int = 2_000) -> Iterator[Cell]:
 
 
 class Naive(MiniScheduler):
-    """Lesson 3's loop, which looks at every task in every tick, at its best: what is active it counts once a tick.
-
-    (As it stands it counts anew for each task that waits, which takes some hundred times as long.)
-    """
+    """Lesson 3's loop, which looks at every task in every tick, at its best: what is active it counts once a tick
+    (as it stands it counts anew for each task that waits)."""
 
     def admit(self) -> None:
         self.active = self.having("queued") + self.having("running")

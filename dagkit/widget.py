@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ def module(path: Path) -> str:
 class Widget(anywidget.AnyWidget):
     """A widget that also shows where nothing runs: in a saved notebook, on a page, in a terminal."""
 
+    @abstractmethod
     def twin(self) -> str:
         """What stands there instead: HTML without scripts that teaches the same."""
-        raise NotImplementedError
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         bundle = super()._repr_mimebundle_(**kwargs)
@@ -30,14 +31,14 @@ class Widget(anywidget.AnyWidget):
         return {**data, "text/html": self.twin(), "text/plain": repr(self)}, metadata
 
 
-class Panel:
+class Panel(ABC):
     """Controls of ipywidgets in a ``box``, with the same twin."""
 
     box: Any
 
+    @abstractmethod
     def twin(self) -> str:
         """What stands there where there are no widgets."""
-        raise NotImplementedError
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         shown = self.box._repr_mimebundle_(**kwargs) or {}

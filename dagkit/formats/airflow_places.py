@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ MAX_STEPS = 500_000
 _ENUMS = ("TriggerRule", "WeightRule")  # TriggerRule.ALL_DONE is the text "all_done"
 
 
-class Places:
+class Places(ABC):
     """What a reader of Python keeps count of, and how names, attributes and items are read and set.
 
     calls: what a call means (see ``airflow_calls``). note: takes a sentence for the report.
@@ -102,9 +103,9 @@ class Places:
         self.step(1 + len(items or ()) // 100)
         return [MORE] if items is None else items
 
+    @abstractmethod
     def value(self, node: ast.expr, scope: Scope) -> Any:
         """The value of an expression, UNKNOWN if it cannot be told."""
-        raise NotImplementedError
 
     def at_Attribute(self, node: ast.Attribute, scope: Scope) -> Any:
         return self.attribute(self.value(node.value, scope), node.attr)
